@@ -2,16 +2,13 @@ package io.election.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.Leadership;
-import io.election.LeadershipLostException;
 import io.election.test.Signal;
 import java.io.BufferedReader;
 import java.time.Duration;
 import java.util.List;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
@@ -91,26 +88,5 @@ class ZookeeperFenceIT {
       read = output.readLine();
     }
     assertThat(read).isEqualTo(line);
-  }
-
-  @Test
-  void workDoesNotBeginInATermThatHasEndedOrNeverWas() throws Exception {
-    long term;
-    try (Node node = new Node("a", this.server.connectString(), ROOT, SERVICE)) {
-      term = awaitTerm(node);
-      Op inThisTerm = this.fence.check(SERVICE, "a", term);
-      this.client.multi(List.of(inThisTerm));
-      node.election().lostLeader();
-      Awaitility.await("released")
-          .untilAsserted(() -> assertThatThrownBy(() -> this.client.multi(List.of(inThisTerm)))
-              .isInstanceOf(KeeperException.BadVersionException.class));
-    }
-
-    assertThatThrownBy(() -> this.fence.check(SERVICE, "a", term))
-        .isInstanceOf(LeadershipLostException.class);
-    assertThatThrownBy(() -> this.fence.check(SERVICE, "a", term + 1))
-        .isInstanceOf(LeadershipLostException.class);
-    assertThatThrownBy(() -> this.fence.check("another", "a", term))
-        .isInstanceOf(LeadershipLostException.class);
   }
 }
