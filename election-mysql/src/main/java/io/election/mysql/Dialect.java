@@ -39,12 +39,14 @@ enum Dialect {
 
   private final String label;
   private final String source;
+  private final String sourceDigest;
   private final String transaction;
   private final String statementTime;
 
   Dialect(String label, String source, String transaction, String statementTime) {
     this.label = label;
-    this.source = source;
+    this.source = "CONCAT(%s, '/', DATABASE())".formatted(source);
+    this.sourceDigest = "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(this.source);
     this.transaction = transaction;
     this.statementTime = statementTime;
   }
@@ -58,14 +60,14 @@ enum Dialect {
    * which one may be a copy of another.
    */
   String source() {
-    return "CONCAT(%s, '/', DATABASE())".formatted(this.source);
+    return this.source;
   }
 
   /**
    * The {@linkplain Digest#of digest} of {@link #source()} as an SQL expression, for comparisons.
    */
   String sourceDigest() {
-    return "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(source());
+    return this.sourceDigest;
   }
 
   /** The system variable for the transaction isolation. */

@@ -2,7 +2,6 @@ package io.election.mysql;
 
 import io.election.lease.LeaseStore.Renewals;
 import java.nio.charset.StandardCharsets;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -11,7 +10,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,16 +24,25 @@ final class LeaseRenewal {
 
   private final ElectionDatabase database;
 
-  private @Nullable Prepared prepared;
-
   private boolean someAreLocked;
 
-  /**
-   * The statement that renews these leases. It is kept while they and the session stay the same, so
-   * that hundreds of leases do not build it anew in each renew interval.
-   */
-  private record Prepared(
-      Session session, String nodeId, Map<String, Long> terms, PreparedStatement statement) {}
+  /** The statement that renews leases together. */
+  private record Together(OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      implements Session.Kept {
+
+    @Override
+    public String sql(Session session) {
+      return session
+          .dialect()
+          .renewal(
+              this.stamp.renewal(), held(this.nodeId, this.terms, this.stamp), this.terms.size());
+    }
+
+    @Override
+    public Together copy() {
+      return new Together(this.stamp, this.nodeId, Map.copyOf(this.terms));
+    }
+  }
 
   LeaseRenewal(ElectionDatabase database) {
     this.database = database;
@@ -84,7 +91,7 @@ final class LeaseRenewal {
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     try {
-      return session.update(prepared(session, stamp, nodeId, terms)) == terms.size();
+      return session.update(new Together(stamp, nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
       if (SqlErrors.isLockTrouble(ex)) {
         // Outside a transaction the server has undone the statement and released its locks.
@@ -93,23 +100,6 @@ final class LeaseRenewal {
       }
       throw ex;
     }
-  }
-
-  private PreparedStatement prepared(
-      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
-      throws SQLException {
-    Prepared kept = this.prepared;
-    if (kept != null && kept.session() == session) {
-      if (kept.nodeId().equals(nodeId) && kept.terms().equals(terms)) {
-        return kept.statement();
-      }
-      this.prepared = null;
-      kept.statement().close();
-    }
-    PreparedStatement statement = session.prepare(
-        session.dialect().renewal(stamp.renewal(), held(nodeId, terms, stamp), terms.size()));
-    this.prepared = new Prepared(session, nodeId, Map.copyOf(terms), statement);
-    return statement;
   }
 
   /**
@@ -152,8 +142,8 @@ final class LeaseRenewal {
   }
 
   /**
-   * The condition for leases that this node holds. It has no parameters, since drivers encode them
-   * again each time. Names are written as their bytes, which need no quoting.
+   * The condition for leases that this node holds, without parameters. Names are written as their
+   * bytes, which need no quoting.
    */
   private static String held(String nodeId, Map<String, Long> terms, OwnerStamp stamp) {
     StringJoiner names = new StringJoiner(", ");

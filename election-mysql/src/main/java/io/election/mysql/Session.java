@@ -14,7 +14,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -71,6 +73,12 @@ final class Session {
   private String host = "";
   private String account = "";
   private @Nullable String schema;
+  private String usable = "";
+
+  /** The statements that are kept, by their classes. */
+  private final Map<Class<?>, Prepared> kept = new HashMap<>();
+
+  private record Prepared(Kept text, PreparedStatement statement) {}
 
   private Session(Connection connection, Deadline deadline) {
     this.connection = connection;
@@ -170,6 +178,8 @@ final class Session {
           "Add it to the URL: jdbc:mysql://host:3306/database.");
     }
     database.learnSchema(this.schema);
+    this.usable = "%s = '%s' AND %s = '' AND %s"
+        .formatted(this.dialect.sourceDigest(), Digest.of(this.source), READ_ONLY, COMMITS);
   }
 
   /**
@@ -284,8 +294,7 @@ final class Session {
    * commits them at once, so that what is confirmed lasts.
    */
   String isUsable() {
-    return "%s = '%s' AND %s = '' AND %s"
-        .formatted(this.dialect.sourceDigest(), Digest.of(this.source), READ_ONLY, COMMITS);
+    return this.usable;
   }
 
   /**
@@ -354,8 +363,9 @@ final class Session {
     }
   }
 
-  /** Runs a prepared write and returns the number of rows that it changed. */
-  int update(PreparedStatement statement) throws SQLException {
+  /** Runs a write that is kept, and returns the number of rows that it changed. */
+  int update(Kept write) throws SQLException {
+    PreparedStatement statement = kept(write);
     bound();
     return statement.executeUpdate();
   }
@@ -389,6 +399,21 @@ final class Session {
       }
       return result;
     }
+  }
+
+  private PreparedStatement kept(Kept wanted) throws SQLException {
+    Prepared before = this.kept.get(wanted.getClass());
+    if (before != null) {
+      // In this order: the entries of an immutable map are made anew for each iteration.
+      if (wanted.equals(before.text())) {
+        return before.statement();
+      }
+      this.kept.remove(wanted.getClass());
+      before.statement().close();
+    }
+    PreparedStatement statement = prepare(wanted.sql(this));
+    this.kept.put(wanted.getClass(), new Prepared(wanted.copy(), statement));
+    return statement;
   }
 
   /** Prepares a statement, which the caller closes. */
@@ -464,6 +489,19 @@ final class Session {
   /** A comma-separated list of parameter markers. */
   static String marks(String mark, int count) {
     return String.join(", ", Collections.nCopies(count, mark));
+  }
+
+  /**
+   * A statement without parameters, which drivers would encode again each time. The session keeps
+   * it prepared until it needs another one of the same class, so that hundreds of elections do not
+   * build it anew in each renew interval. Equal ones have the same text in a session.
+   */
+  interface Kept {
+
+    String sql(Session session);
+
+    /** Returns an equal one that does not share the caller's collections. */
+    Kept copy();
   }
 
   /**

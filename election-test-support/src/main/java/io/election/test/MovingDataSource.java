@@ -2,6 +2,7 @@ package io.election.test;
 
 import java.lang.reflect.Method;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
@@ -55,8 +56,38 @@ public record MovingDataSource(Supplier<DataSource> server) implements Connectio
       }
       if (method.getName().equals("prepareStatement")) {
         follow();
+        return new Prepared(method, arguments).moving();
       }
       return method.invoke(this.connection, arguments);
+    }
+
+    /** A statement that is prepared again on the server that the connection has moved to. */
+    private final class Prepared {
+
+      private final Method prepare;
+      private final Object @Nullable [] arguments;
+      private Connection on;
+      private PreparedStatement statement;
+
+      Prepared(Method prepare, Object @Nullable [] arguments) throws Exception {
+        this.prepare = prepare;
+        this.arguments = arguments;
+        this.on = Moving.this.connection;
+        this.statement = (PreparedStatement) prepare.invoke(this.on, arguments);
+      }
+
+      PreparedStatement moving() {
+        return Proxies.of(PreparedStatement.class, (called, values) -> {
+          if (called.getName().startsWith("execute")) {
+            follow();
+            if (this.on != Moving.this.connection) {
+              this.on = Moving.this.connection;
+              this.statement = (PreparedStatement) this.prepare.invoke(this.on, this.arguments);
+            }
+          }
+          return called.invoke(this.statement, values);
+        });
+      }
     }
 
     private void note(String sql) {
