@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 /** The leases that other nodes held when this process last read them. Thread-safe. */
 final class FollowedLeases {
 
-  private record Lease(String holder, Duration duration) {}
+  private record Lease(String holder, long millis) {}
 
   private final Map<String, Lease> leases = new ConcurrentHashMap<>();
 
@@ -35,14 +35,22 @@ final class FollowedLeases {
       if (row == null || row.own() || row.leaderId().isEmpty() || Objects.equals(millis, 0L)) {
         changed |= this.leases.remove(serviceId) != null;
       } else {
-        Duration duration = Duration.ofMillis(millis != null ? millis : 0);
-        Lease lease = new Lease(row.leaderId(), duration);
-        changed |= !lease.equals(this.leases.put(serviceId, lease));
+        changed |= followed(serviceId, row.leaderId(), millis != null ? millis : 0);
       }
     }
     if (changed) {
       this.listener.run();
     }
+  }
+
+  /** Returns whether that is new. */
+  private boolean followed(String serviceId, String holder, long millis) {
+    Lease known = this.leases.get(serviceId);
+    if (known != null && known.millis() == millis && known.holder().equals(holder)) {
+      return false;
+    }
+    this.leases.put(serviceId, new Lease(holder, millis));
+    return true;
   }
 
   /** Forgets a lease that this process has acquired. */
@@ -65,7 +73,7 @@ final class FollowedLeases {
 
   /** Returns the longest lease of a holder. */
   Duration longest(String holder) {
-    return heldBy(holder).map(Lease::duration).max(Duration::compareTo).orElse(Duration.ZERO);
+    return Duration.ofMillis(heldBy(holder).mapToLong(Lease::millis).max().orElse(0));
   }
 
   private Stream<Lease> heldBy(String holder) {

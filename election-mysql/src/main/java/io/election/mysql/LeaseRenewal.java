@@ -1,10 +1,8 @@
 package io.election.mysql;
 
 import io.election.lease.LeaseStore.Renewals;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -141,23 +139,16 @@ final class LeaseRenewal {
             SqlErrors.lockedRow(this.database));
   }
 
-  /**
-   * The condition for leases that this node holds, without parameters. Names are written as their
-   * bytes, which need no quoting.
-   */
+  /** The condition for leases that this node holds, without parameters. */
   private static String held(String nodeId, Map<String, Long> terms, OwnerStamp stamp) {
     StringJoiner names = new StringJoiner(", ");
     StringJoiner numbered = new StringJoiner(", ");
     terms.forEach((serviceId, term) -> {
-      String name = text(serviceId);
+      String name = Session.literal(serviceId);
       names.add(name);
       numbered.add("(%s, %s)".formatted(name, term));
     });
     return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(names, text(nodeId), numbered, stamp.isMine());
-  }
-
-  private static String text(String value) {
-    return "_utf8mb4 x'" + HexFormat.of().formatHex(value.getBytes(StandardCharsets.UTF_8)) + "'";
+        .formatted(names, Session.literal(nodeId), numbered, stamp.isMine());
   }
 }

@@ -6,6 +6,7 @@ import io.election.lease.LeaseStore.Reading;
 import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,6 +36,12 @@ final class LeaseRows {
 
   private final Set<String> strays = new HashSet<>();
 
+  private Texts names = new Texts();
+  private Texts leaders = new Texts();
+
+  /** The session whose texts are known. */
+  private @Nullable Session known;
+
   /**
    * The version of a row: all columns that the protocol itself does not read.
    *
@@ -41,14 +49,15 @@ final class LeaseRows {
    * @param leaseMillis the lease as found; {@code null} if unknown
    * @param lastTerm the newest term of the history; {@code null} if there is none, or if the row
    *     cannot have been rewritten by hand (see {@link TermHistory#MUST_COMPARE})
-   * @param lastActiveTime the time of the last write in seconds; older tools change nothing else
+   * @param lastActiveMicros the time of the last write, in microseconds since 1970; older tools
+   *     change nothing else
    * @param source the server that answered, which may have missed writes of another
    */
   record Version(
       long number,
       @Nullable Long leaseMillis,
       @Nullable Long lastTerm,
-      String lastActiveTime,
+      @Nullable Long lastActiveMicros,
       String source) {
 
     static Version of(LeaseRow row) {
@@ -56,50 +65,92 @@ final class LeaseRows {
     }
   }
 
-  /** Reads the rows of elections. Refuses a server that is not usable. */
-  Map<String, Reading> read(Session session, OwnerStamp stamp, Set<String> serviceIds)
-      throws SQLException {
-    // Reads the history only for unknown leases and for rows that were written by hand.
-    String sql = """
+  /** The read of several rows, which a node repeats in each renew interval. */
+  private record Poll(OwnerStamp stamp, Set<String> serviceIds) implements Session.Kept {
+
+    @Override
+    public String sql(Session session) {
+      return LeaseRows.sql(
+          session,
+          this.stamp,
+          this.serviceIds.stream().map(Session::literal).collect(Collectors.joining(", ")));
+    }
+
+    @Override
+    public Poll copy() {
+      return new Poll(this.stamp, Set.copyOf(this.serviceIds));
+    }
+  }
+
+  /**
+   * A read of the rows of elections. It reads the history only for unknown leases and for rows that
+   * were written by hand. Columns are numbers where they can be. The last one is null if the server
+   * is usable. Its type, a long text, lets Connector/J keep a row as it arrived, instead of as an
+   * array for each column.
+   *
+   * @param names the elections, as SQL
+   */
+  private static String sql(Session session, OwnerStamp stamp, String names) {
+    return """
         SELECT service_id, leader_id, term, version, lease_millis,
-            UNIX_TIMESTAMP(last_active_time),
+            CAST(UNIX_TIMESTAMP(last_active_time) * 1000000 AS SIGNED),
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s,
+            CAST((UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time)) * 1000
+                AS SIGNED),
+            %s,
             CASE WHEN %s THEN (
                 SELECT MAX(h.term) FROM leader_election_history h
-                WHERE h.service_id = l.service_id) END
+                WHERE h.service_id = l.service_id) END,
+            CASE WHEN %s THEN NULL ELSE CAST(CONCAT_WS(' ', %s) AS CHAR(70000)) END
         FROM leader_election l WHERE service_id IN (%s)
         """.formatted(
             stamp.isCurrent(),
-            session.usability(),
             TermHistory.MUST_COMPARE,
-            Session.marks("?", serviceIds.size()));
-    Map<String, Reading> readings = new HashMap<>();
-    session.query(
-        sql,
-        (row) -> {
-          // A primary may have become a replica since the session was opened.
-          String source = session.requireUsable(row, 10);
-          return readings.put(Session.string(row, 1), reading(row, source));
-        },
-        serviceIds.toArray());
-    if (readings.isEmpty()) {
+            session.isUsable(),
+            session.usability(),
+            names);
+  }
+
+  /** Reads the rows of elections. Refuses a server that is not usable. */
+  Map<String, Reading> read(Session session, OwnerStamp stamp, Set<String> serviceIds)
+      throws SQLException {
+    if (this.known != session) {
+      this.known = session;
+      this.names = new Texts();
+      this.leaders = new Texts();
+    }
+    Readings readings = new Readings(session.source(), serviceIds.size(), this.names, this.leaders);
+    session.query(new Poll(stamp, serviceIds), readings);
+    return found(session, readings, serviceIds);
+  }
+
+  private Map<String, Reading> found(Session session, Readings readings, Set<String> serviceIds)
+      throws SQLException {
+    // A primary may have become a replica since the session was opened.
+    if (readings.found.isEmpty() || readings.unusable != null) {
       session.requireUsable();
     }
-    for (String found : readings.keySet()) {
+    if (readings.unusable != null) {
+      throw new SQLNonTransientConnectionException(
+          "its server could not be used for a moment: " + readings.unusable, "08S01");
+    }
+    for (String found : readings.found.keySet()) {
       if (!serviceIds.contains(found) && this.strays.add(found)) {
         log.warn(stray(found, serviceIds));
       }
     }
-    readings.keySet().retainAll(serviceIds);
-    return readings;
+    readings.found.keySet().retainAll(serviceIds);
+    return readings.found;
   }
 
   /** Reads a row that this session has locked. */
   LeaseRow readLocked(Session session, OwnerStamp stamp, String serviceId) throws SQLException {
-    Reading reading = read(session, stamp, Set.of(serviceId)).get(serviceId);
+    Set<String> serviceIds = Set.of(serviceId);
+    Readings readings = new Readings(session.source(), 1, new Texts(), new Texts());
+    session.query(sql(session, stamp, "?"), readings, serviceId);
+    Reading reading = found(session, readings, serviceIds).get(serviceId);
     if (reading == null) {
       throw new SQLException(
           "The record of election '%s' is not found under its name. If the URL sets characterEncoding, remove it"
@@ -128,23 +179,61 @@ final class LeaseRows {
     return name.replaceAll("(?:[^\\p{ASCII}]|\\?)+", "?");
   }
 
-  private static Reading reading(ResultSet row, String source) throws SQLException {
-    Version version = new Version(
-        row.getLong(4),
-        Session.number(row, 5),
-        Session.number(row, 13),
-        Session.string(row, 6),
-        source);
-    LeaseRow lease = new LeaseRow(
-        Session.string(row, 2),
-        row.getLong(3),
-        LeaseRow.leaseMillis(version.leaseMillis(), Session.number(row, 7)),
-        version,
-        row.getBoolean(9));
-    BigDecimal age = row.getBigDecimal(8);
-    return new Reading(
-        lease,
-        age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
+  /** The readings of one answer. */
+  private static final class Readings implements Session.Reader<LeaseRow> {
+
+    private final Map<String, Reading> found;
+    private final String source;
+    private final Texts names;
+    private final Texts leaders;
+    private int rows;
+    private @Nullable String unusable;
+
+    // A leader renews its leases at one time, mostly for one duration: the rows share these values.
+    private @Nullable Long lease;
+    private @Nullable Long micros;
+    private Duration age = Duration.ZERO;
+
+    Readings(String source, int expected, Texts names, Texts leaders) {
+      this.source = source;
+      this.found = new HashMap<>(expected * 4 / 3 + 1);
+      this.names = names;
+      this.leaders = leaders;
+    }
+
+    @Override
+    public LeaseRow read(ResultSet row) throws SQLException {
+      if (row.getObject(11) != null) {
+        this.unusable = row.getString(11);
+      }
+      this.lease = number(row, 5, this.lease);
+      this.micros = number(row, 6, this.micros);
+      long age = row.getLong(8);
+      if (this.age.toMillis() != age) {
+        this.age = Duration.ofMillis(age);
+      }
+      Version version = new Version(
+          row.getLong(4), this.lease, Session.number(row, 10), this.micros, this.source);
+      LeaseRow lease = new LeaseRow(
+          this.leaders.read(row, 2, this.rows),
+          row.getLong(3),
+          LeaseRow.leaseMillis(this.lease, Session.number(row, 7)),
+          version,
+          row.getBoolean(9));
+      this.found.put(this.names.read(row, 1, this.rows), new Reading(lease, this.age));
+      this.rows++;
+      return lease;
+    }
+
+    /** Reads a column, as the same object if it has the same value. */
+    private static @Nullable Long number(ResultSet row, int column, @Nullable Long before)
+        throws SQLException {
+      long number = row.getLong(column);
+      if (row.wasNull()) {
+        return null;
+      }
+      return before != null && before == number ? before : Long.valueOf(number);
+    }
   }
 
   /**
@@ -182,7 +271,8 @@ final class LeaseRows {
     Version version = Version.of(seen);
     all.add(version.number());
     all.add(version.leaseMillis());
-    all.add(version.lastActiveTime().isEmpty() ? null : new BigDecimal(version.lastActiveTime()));
+    Long micros = version.lastActiveMicros();
+    all.add(micros != null ? BigDecimal.valueOf(micros, 6) : null);
     all.add(Digest.of(version.source()));
     return all.toArray();
   }

@@ -2,6 +2,7 @@ package io.election.mysql;
 
 import io.election.ElectionSetupException;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
@@ -15,9 +16,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -65,6 +68,10 @@ final class Session {
 
   /** A parameter that arrives as another text if the driver escapes it, and the server does not. */
   private static final String BACKSLASH = "\\x";
+
+  /** A text that means the same whatever the modes of the server and the driver. */
+  private static final Pattern PLAIN =
+      Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
 
   private final Connection connection;
   private Deadline deadline;
@@ -389,6 +396,17 @@ final class Session {
     return rows == 1;
   }
 
+  /** Runs a query that is kept, and has its rows read. */
+  void query(Kept query, Reader<?> reader) throws SQLException {
+    PreparedStatement statement = kept(query);
+    bound();
+    try (ResultSet rows = statement.executeQuery()) {
+      while (rows.next()) {
+        reader.read(rows);
+      }
+    }
+  }
+
   <T> List<T> query(String sql, Reader<T> reader, @Nullable Object... parameters)
       throws SQLException {
     try (PreparedStatement statement = prepare(sql, parameters);
@@ -484,6 +502,16 @@ final class Session {
   static @Nullable Instant instant(ResultSet row, int column) throws SQLException {
     BigDecimal seconds = row.getBigDecimal(column);
     return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
+  }
+
+  /**
+   * A text as SQL, for {@linkplain Kept statements without parameters}. A plain one is encoded by
+   * the driver, as it is in parameters; any other is written as its bytes, which need no quoting.
+   */
+  static String literal(String text) {
+    return PLAIN.matcher(text).matches()
+        ? "'" + text + "'"
+        : "_utf8mb4 x'" + HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8)) + "'";
   }
 
   /** A comma-separated list of parameter markers. */

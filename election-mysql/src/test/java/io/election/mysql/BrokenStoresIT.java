@@ -92,14 +92,8 @@ class BrokenStoresIT {
     SERVER_OF_A_READING_IS_NOT_CHECKED(
         "aReadingFromAnotherServerIsRefusedOrAnotherRecord", "the same record on another server") {
       @Override
-      DataSource connections(DataSource source) {
-        return ConnectionSource.of(() -> {
-          Connection connection = source.getConnection();
-          String first = TestServer.query(connection, "SELECT " + dialect().source());
-          return watched(
-              connection,
-              (sql) -> sql.replaceAll(SOURCE + "(?=, CONCAT_WS\\(', ')", "'" + first + "'"));
-        });
+      String instead(String sql) {
+        return sql.replaceAll("CASE WHEN " + DIGEST + " = '[0-9a-f]+'", "CASE WHEN TRUE");
       }
     },
     SERVER_IS_NOT_COMPARED_IN_WRITES(
@@ -125,8 +119,6 @@ class BrokenStoresIT {
       }
     };
 
-    private static final String SOURCE = either(Dialect.MYSQL.source(), Dialect.MARIADB.source());
-
     private static final String DIGEST =
         either(Dialect.MYSQL.sourceDigest(), Dialect.MARIADB.sourceDigest());
 
@@ -147,10 +139,6 @@ class BrokenStoresIT {
 
     private static String either(String one, String other) {
       return "(?:" + Pattern.quote(one) + "|" + Pattern.quote(other) + ")";
-    }
-
-    static Dialect dialect() {
-      return TestServer.shared().isMariaDb() ? Dialect.MARIADB : Dialect.MYSQL;
     }
 
     String instead(String sql) {

@@ -91,7 +91,46 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     Map<String, Long> terms = new HashMap<>();
     terms.put("first", led("first").term());
     terms.put("o'\"\\? 订单", led("o'\"\\? 订单").term());
-    long ofTwo = allocated(terms);
+    long ofTwo = allocatedByRenewal(terms);
+    add500(terms);
+    long ofAll = allocatedByRenewal(terms);
+    System.out.printf("A renewal of 2 leases allocates %d bytes, of 502 %d%n", ofTwo, ofAll);
+    assertThat(ofAll).isLessThan(ofTwo + 20_000);
+
+    assertThat(this.store.renew("b", terms).renewed()).isEmpty();
+    terms.put("other-7", 2L);
+    assertThat(this.store.renew("a", terms).renewed()).hasSize(501).doesNotContain("other-7");
+    terms.put("other-7", 1L);
+    assertThat(this.store.renew("a", terms).renewed()).hasSize(502);
+  }
+
+  @Test
+  void aPollOfHundredsOfElectionsAllocatesLittleForEach() throws Exception {
+    use(this.database.dataSource("mysql", ""));
+    Map<String, Long> terms = led(1);
+    terms.put("first", led("first").term());
+    long ofTwo = allocatedByPoll(terms.keySet());
+    add500(terms);
+    long ofAll = allocatedByPoll(terms.keySet());
+    System.out.printf("A poll of 2 elections allocates %d bytes, of 502 %d%n", ofTwo, ofAll);
+    assertThat(ofTwo).isLessThan(20_000);
+    assertThat((ofAll - ofTwo) / 500).isLessThan(700);
+
+    this.database.execute(
+        "UPDATE leader_election SET leader_id = 'b' WHERE service_id = 'other-7'");
+    rows(terms.keySet())
+        .forEach((service, row) ->
+            assertThat(row.leaderId()).isEqualTo(service.equals("other-7") ? "b" : "a"));
+    this.database.execute("DELETE FROM leader_election WHERE service_id = 'other-6'");
+    assertThat(rows(terms.keySet()))
+        .hasSize(501)
+        .extractingByKey("other-7")
+        .isEqualTo(row("other-7"));
+    assertThat(rows(terms.keySet())).doesNotContainKey("other-6");
+  }
+
+  /** Adds elections that the node leads like the first one. */
+  private void add500(Map<String, Long> terms) {
     this.database.execute("""
         INSERT INTO leader_election
             (service_id, leader_id, last_active_time, term, version, lease_millis, seal)
@@ -103,24 +142,32 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     for (int i = 1; i <= 500; i++) {
       terms.put("other-" + i, 1L);
     }
-    assertThat(allocated(terms)).isLessThan(ofTwo + 20_000);
-
-    assertThat(this.store.renew("b", terms).renewed()).isEmpty();
-    terms.put("other-7", 2L);
-    assertThat(this.store.renew("a", terms).renewed()).hasSize(501).doesNotContain("other-7");
-    terms.put("other-7", 1L);
-    assertThat(this.store.renew("a", terms).renewed()).hasSize(502);
   }
 
   /** The bytes that a renewal of all leases allocates in a node at rest. */
-  private long allocated(Map<String, Long> terms) throws LeaseStoreException {
+  private long allocatedByRenewal(Map<String, Long> terms) throws Exception {
+    return allocated(() -> {}, () -> this.store.renew("a", terms).renewed(), terms.keySet());
+  }
+
+  /** The bytes that a poll allocates in a follower at rest: heartbeats have changed all records. */
+  private long allocatedByPoll(Set<String> elections) throws Exception {
+    return allocated(
+        () -> this.database.execute("""
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+            """), () -> this.store.read(elections).keySet(), elections);
+  }
+
+  private static long allocated(Runnable before, Callable<Set<String>> call, Set<String> expected)
+      throws Exception {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     long least = Long.MAX_VALUE;
     for (int i = 0; i < 6; i++) {
-      long before = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
-      Renewals outcome = this.store.renew("a", terms);
-      long bytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - before;
-      assertThat(outcome.renewed()).isEqualTo(terms.keySet());
+      before.run();
+      long start = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
+      Set<String> outcome = call.call();
+      long bytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - start;
+      assertThat(outcome).isEqualTo(expected);
       least = Math.min(least, bytes);
     }
     return least;
