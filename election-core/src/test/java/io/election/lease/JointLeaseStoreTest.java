@@ -148,6 +148,16 @@ class JointLeaseStoreTest {
   }
 
   @Test
+  void theNextPartsTakeTheTermOfTheFirstThoughItIsAheadOfItsRecord() throws Exception {
+    lead(this.list, "x");
+    this.a.insertTerm(JOBS, 20, "z", LEASE);
+
+    assertThat(lead(this.list, "x")).isEqualTo(21);
+
+    assertThat(row(this.linkB).term()).isEqualTo(21);
+  }
+
+  @Test
   void whatWasCreatedInTwoTermsIsLedInTheHigher() throws Exception {
     this.b.insertTerm(JOBS, 7, "z", LEASE);
 
@@ -285,11 +295,13 @@ class JointLeaseStoreTest {
     assertThat(this.list.renew("x", terms).renewed()).containsExactly(JOBS);
     this.a.deleteRow(JOBS);
     LeaseRow resting = row(this.linkB);
+    this.linkB.calls.clear();
 
     Renewals lost = this.list.renew("x", terms);
 
     assertThat(lost.renewed()).isEmpty();
     assertThat(lost.unknown()).isEmpty();
+    assertThat(this.linkB.calls).isEmpty();
     assertThat(row(this.linkB)).isEqualTo(resting);
   }
 
@@ -311,13 +323,16 @@ class JointLeaseStoreTest {
   @Test
   void aLeaseThatWasLostInOnePartIsNotUnknownBecauseAnotherPartFails() throws Exception {
     long term = lead(this.list, "x");
+    LeaseRow created = this.list.create("others", claim("x", 0, Reason.CREATED)).orElseThrow();
+    this.list.acquire("others", created, claim("x", 0, Reason.CREATED));
     lead(this.a.new Store(), "y");
     fail(this.linkB, "renew");
 
     Renewals renewals = this.list.renew("x", Map.of(JOBS, term, "others", 1L));
 
     assertThat(renewals.renewed()).isEmpty();
-    assertThat(renewals.unknown()).isEmpty();
+    assertThat(renewals.unknown()).containsExactly("others");
+    assertThat(renewals.problem()).isEqualTo("Part 'b' of the list: out of reach");
   }
 
   @Test
@@ -372,6 +387,18 @@ class JointLeaseStoreTest {
   }
 
   @Test
+  void aNodeThatWasDisplacedHandsBackWhatItCanReach() throws Exception {
+    long term = lead(this.list, "x");
+    this.a.designate(JOBS, "y", null, null);
+    fail(this.linkA, "read");
+
+    assertThatThrownBy(() -> this.list.release(JOBS, "x", term, null, RESIGNED))
+        .isInstanceOf(LeaseStoreException.class);
+
+    assertThat(row(this.linkB).leaseMillis()).isZero();
+  }
+
+  @Test
   void aRecordIsOwnOnlyIfAllPartsAreInOneTerm() throws Exception {
     lead(this.list, "x");
     assertThat(row(this.list).own()).isTrue();
@@ -384,18 +411,26 @@ class JointLeaseStoreTest {
 
   @Test
   void aTouchWritesOnlyToThePartsThatNameTheHolder() throws Exception {
-    long term = lead(this.list, "x");
-    this.linkA.release(JOBS, "x", term, "", RESIGNED);
-    LeaseRow seen = row(this.list);
-    LeaseRow left = row(this.linkA);
-    LeaseRow held = row(this.linkB);
+    for (String left : List.of("", "x", "y")) {
+      long term = lead(this.list, "x");
+      this.linkA.release(JOBS, "x", term, left, RESIGNED);
+      LeaseRow seen = row(this.list);
+      LeaseRow resting = row(this.linkA);
 
-    LeaseRow touched = this.list.touch(JOBS, seen).orElseThrow();
+      LeaseRow touched = this.list.touch(JOBS, seen).orElseThrow();
 
-    assertThat(row(this.linkA)).isEqualTo(left);
-    assertThat(row(this.linkB)).isNotEqualTo(held);
-    assertThat(touched).isEqualTo(row(this.list)).isNotEqualTo(seen);
-    assertThat(this.list.touch(JOBS, seen)).isEmpty();
+      assertThat(row(this.linkA)).isEqualTo(resting);
+      assertThat(touched).isEqualTo(row(this.list)).isNotEqualTo(seen);
+      assertThat(this.list.touch(JOBS, seen)).isEmpty();
+    }
+    lead(this.b.new Store(), "y");
+    this.a.designate(JOBS, "x", null, null);
+    lead(this.linkA, "x");
+    LeaseRow resting = row(this.linkA);
+
+    this.list.touch(JOBS, row(this.list));
+
+    assertThat(row(this.linkA)).as("the list shows y").isEqualTo(resting);
   }
 
   @Test

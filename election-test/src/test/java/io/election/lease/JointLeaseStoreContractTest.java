@@ -1,7 +1,11 @@
 package io.election.lease;
 
 import io.election.testing.ElectionDirectoryContract;
+import io.election.testing.ManualEdits;
+import io.election.testing.ManualEditsContract;
+import java.lang.reflect.Proxy;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Nested;
@@ -22,7 +26,19 @@ class JointLeaseStoreContractTest {
   }
 
   @Nested
-  class OfTwo extends ElectionDirectoryContract {
+  class OfOne extends ElectionDirectoryContract {
+
+    private final Map<String, SimulatedDatabase> databases = Map.of("only", database());
+
+    @Override
+    protected LeaseStore open() {
+      return list(this.databases);
+    }
+  }
+
+  /** Operators edit both parts alike. */
+  @Nested
+  class OfTwo extends ManualEditsContract {
 
     private final Map<String, SimulatedDatabase> databases =
         Map.of("first", database(), "second", database());
@@ -31,16 +47,22 @@ class JointLeaseStoreContractTest {
     protected LeaseStore open() {
       return list(this.databases);
     }
-  }
-
-  @Nested
-  class OfOne extends ElectionDirectoryContract {
-
-    private final Map<String, SimulatedDatabase> databases = Map.of("only", database());
 
     @Override
-    protected LeaseStore open() {
-      return list(this.databases);
+    protected ManualEdits edits() {
+      List<ManualEdits> each = this.databases.values().stream()
+          .<ManualEdits>map(SimulatedEdits::new)
+          .toList();
+      return (ManualEdits) Proxy.newProxyInstance(
+          ManualEdits.class.getClassLoader(),
+          new Class<?>[] {ManualEdits.class},
+          (proxy, method, arguments) -> {
+            Object answer = null;
+            for (ManualEdits edits : each) {
+              answer = method.invoke(edits, arguments);
+            }
+            return answer;
+          });
     }
   }
 }
