@@ -50,9 +50,8 @@ class JointLeaseStoreContractTest {
 
     @Override
     protected ManualEdits edits() {
-      List<ManualEdits> each = this.databases.values().stream()
-          .<ManualEdits>map(SimulatedEdits::new)
-          .toList();
+      List<ManualEdits> each =
+          this.databases.values().stream().<ManualEdits>map(SimulatedEdits::new).toList();
       return (ManualEdits) Proxy.newProxyInstance(
           ManualEdits.class.getClassLoader(),
           new Class<?>[] {ManualEdits.class},

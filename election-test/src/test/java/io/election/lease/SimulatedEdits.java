@@ -28,8 +28,7 @@ record SimulatedEdits(SimulatedDatabase database) implements ManualEdits {
   @Override
   public void setTerm(String serviceId, long term) {
     this.database.edit(
-        serviceId,
-        (row) -> SimulatedDatabase.edited(row, row.leaderId(), term, row.leaseMillis()));
+        serviceId, (row) -> SimulatedDatabase.edited(row, row.leaderId(), term, row.leaseMillis()));
   }
 
   @Override
@@ -40,8 +39,7 @@ record SimulatedEdits(SimulatedDatabase database) implements ManualEdits {
   @Override
   public void setLease(String serviceId, @Nullable Long leaseMillis) {
     this.database.edit(
-        serviceId,
-        (row) -> SimulatedDatabase.edited(row, row.leaderId(), row.term(), leaseMillis));
+        serviceId, (row) -> SimulatedDatabase.edited(row, row.leaderId(), row.term(), leaseMillis));
   }
 
   @Override
