@@ -1,0 +1,63 @@
+package io.election.lease;
+
+import io.election.etcd.EtcdLeaseStore;
+import io.election.etcd.EtcdProcess;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.MysqlLeaseStore;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.test.TestDatabase;
+import io.election.testing.ElectionDirectoryContract;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+
+/** The contract of a store, on a list of a real database and a real etcd. */
+@Tag("faults")
+class JointLeaseStoreIT extends ElectionDirectoryContract {
+
+  /** Longer than a call can take on a busy machine. */
+  private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(10);
+
+  private static TestDatabase database;
+
+  private static EtcdProcess etcd;
+
+  private final String prefix = "/" + UUID.randomUUID() + "/";
+
+  @BeforeAll
+  static void start() {
+    etcd = EtcdProcess.shared();
+    database = TestDatabase.newDatabase().withTables();
+  }
+
+  @BeforeEach
+  void emptyTables() {
+    database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
+  }
+
+  @Override
+  protected LeaseStore open() {
+    Map<String, LeaseStore> parts = new LinkedHashMap<>();
+    parts.put(
+        "mysql",
+        new MysqlLeaseStore(
+            new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
+            SchemaMode.NONE,
+            OPERATION_TIMEOUT,
+            Duration.ofSeconds(2),
+            true));
+    parts.put(
+        "etcd",
+        EtcdLeaseStore.builder(List.of(etcd.url()))
+            .prefix(this.prefix)
+            .operationTimeout(OPERATION_TIMEOUT)
+            .build());
+    // The nodes of the contract hold all parts or none, so that it does not matter which one asks.
+    return JointLeaseStore.of(parts, () -> A, System::nanoTime);
+  }
+}
