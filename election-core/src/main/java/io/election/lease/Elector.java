@@ -196,7 +196,6 @@ public final class Elector {
       step();
       return;
     }
-    wakeUp();
     try {
       if (run.isLeaving()) {
         thread.join(settings().drainTimeout().toMillis() + 1);
@@ -226,6 +225,7 @@ public final class Elector {
   void leave() {
     this.run.leave();
     this.context.inbox().refuseAll();
+    wakeUp();
   }
 
   /**
