@@ -1,7 +1,6 @@
 package io.election.keyvalue;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 
 /**
  * The keys of records, terms, heartbeats and members. Names are encoded so that no two of them give
@@ -19,6 +18,8 @@ final class Keys {
 
   private static final String TERMS = "~terms";
 
+  private static final int TERM_LENGTH = 19;
+
   private Keys() {}
 
   static String record(String serviceId) {
@@ -31,7 +32,18 @@ final class Keys {
 
   /** Terms have names of one length, so that their order is that of the numbers. */
   static String term(String serviceId, long term) {
-    return String.format(Locale.ROOT, "%s/%019d", terms(serviceId), term);
+    String digits = Long.toString(term);
+    return terms(serviceId) + "/" + "0".repeat(Math.max(TERM_LENGTH - digits.length(), 0)) + digits;
+  }
+
+  /** Returns whether a key below those of terms is that of a term. */
+  static boolean isTerm(String key) {
+    String name = name(key);
+    boolean digits = name.length() == TERM_LENGTH;
+    for (int i = 0; digits && i < TERM_LENGTH; i++) {
+      digits = name.charAt(i) >= '0' && name.charAt(i) <= '9';
+    }
+    return digits;
   }
 
   static String heartbeat(String token) {

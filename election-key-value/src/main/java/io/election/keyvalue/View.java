@@ -50,7 +50,7 @@ record View(
     if (withTerms) {
       String prefix = Keys.terms(serviceId) + "/";
       snapshot.entries().forEach((key, entry) -> {
-        if (key.startsWith(prefix) && Keys.name(key).matches("\\d{19}")) {
+        if (key.startsWith(prefix) && Keys.isTerm(key)) {
           terms.put(Long.parseLong(Keys.name(key)), new TermEntry(entry, Term.of(entry.value())));
         }
       });
@@ -215,11 +215,12 @@ record View(
   /** Ends the open terms, and changes the newest one in any case. */
   List<Write> ending(String reason, long now) {
     List<Write> writes = new ArrayList<>();
-    this.terms.forEach((number, found) -> {
-      if (found.term().open() || number.equals(this.terms.lastKey())) {
-        writes.add(put(number, found, found.term().over(reason, null, now)));
+    for (Map.Entry<Long, TermEntry> term : this.terms.entrySet()) {
+      TermEntry found = term.getValue();
+      if (found.term().open() || term.getKey().equals(this.terms.lastKey())) {
+        writes.add(put(term.getKey(), found, found.term().over(reason, null, now)));
       }
-    });
+    }
     return writes;
   }
 
