@@ -52,6 +52,8 @@ final class EtcdChannels {
       open = Grpc.newChannelBuilderForAddress(
               address.getHostString(), address.getPort(), this.credentials)
           .disableRetry()
+          // Watches only pass on what they see.
+          .directExecutor()
           .maxInboundMessageSize(64 << 20)
           .keepAliveTime(30, TimeUnit.SECONDS)
           .build();
