@@ -7,12 +7,10 @@ import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.DeleteRangeRequest;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.KeyValue;
-import io.etcd.jetcd.api.MaintenanceGrpc;
 import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.ResponseOp;
-import io.etcd.jetcd.api.StatusRequest;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import io.grpc.Channel;
@@ -29,8 +27,10 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** The keys of an etcd cluster below a prefix. */
 final class EtcdServer implements KeyValueServer {
@@ -300,10 +300,12 @@ final class EtcdServer implements KeyValueServer {
 
   /** A cluster that was restored from a snapshot numbers its writes on, and begins a log. */
   @Override
-  public OptionalLong logIndex() throws LeaseStoreException {
-    return OptionalLong.of(call((channel, nanos) -> MaintenanceGrpc.newBlockingStub(channel)
-            .withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)
-            .status(StatusRequest.getDefaultInstance()))
+  public Answer<OptionalLong> logIndex() throws LeaseStoreException {
+    AtomicReference<@Nullable EtcdStatus> sent = new AtomicReference<>(call(EtcdStatus::ask));
+    return () -> OptionalLong.of(call((channel, nanos) -> {
+          EtcdStatus status = sent.getAndSet(null);
+          return (status != null ? status : EtcdStatus.ask(channel, nanos)).await();
+        })
         .getRaftAppliedIndex());
   }
 

@@ -214,7 +214,8 @@ class EtcdFaultsIT {
 
   private static void assertIsRefused(EtcdServer server) {
     server.begin();
-    assertThatThrownBy(server::logIndex).hasMessageContaining("refuses the user or its password");
+    assertThatThrownBy(() -> server.logIndex().await())
+        .hasMessageContaining("refuses the user or its password");
   }
 
   /** A server that was slow for a moment would be even slower if all its clients logged in. */
@@ -225,14 +226,15 @@ class EtcdFaultsIT {
     EtcdServer patient = new EtcdServer(channels, "/election/", PATIENCE);
     EtcdServer hasty = new EtcdServer(channels, "/election/", TIMEOUT);
     patient.begin();
-    patient.logIndex();
+    patient.logIndex().await();
     for (int i = 0; i < 2; i++) {
       this.etcd.send(Signal.STOP);
       hasty.begin();
-      assertThatThrownBy(hasty::logIndex).hasMessageContaining("has not answered within");
+      assertThatThrownBy(() -> hasty.logIndex().await())
+          .hasMessageContaining("has not answered within");
       this.etcd.send(Signal.CONT);
       patient.begin();
-      patient.logIndex();
+      patient.logIndex().await();
     }
     assertThat(logins()).isEqualTo(1);
   }

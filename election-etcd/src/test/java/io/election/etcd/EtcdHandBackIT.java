@@ -18,4 +18,10 @@ class EtcdHandBackIT extends HandBackContract {
   protected long requests() {
     return EtcdProcess.shared().requests();
   }
+
+  /** One of the leader, three of the next one. */
+  @Override
+  protected long requestsToHandBack() {
+    return 5;
+  }
 }

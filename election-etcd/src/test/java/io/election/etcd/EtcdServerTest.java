@@ -361,7 +361,7 @@ class EtcdServerTest {
   void theServerIsEtcd() throws Exception {
     assertThat(this.server.name()).isEqualTo("etcd");
     assertThat(this.server.reusesVersions()).isFalse();
-    assertThat(this.server.logIndex()).hasValue(ScriptedEtcd.LOG_INDEX);
+    assertThat(this.server.logIndex().await()).hasValue(ScriptedEtcd.LOG_INDEX);
     this.server.watch((change) -> {}).close();
   }
 

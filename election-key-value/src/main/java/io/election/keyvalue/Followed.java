@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The watch decides only when the node reads, and which keys.
  */
-final class Followed {
+class Followed {
 
   private static final Logger log = LoggerFactory.getLogger(Followed.class);
 
@@ -63,6 +63,9 @@ final class Followed {
   /** The elections whose leader may have handed back since it was seen. */
   private final Set<String> handedBack = ConcurrentHashMap.newKeySet();
 
+  /** Those of them that no other candidate tries for before this node, until they are read. */
+  private final Set<String> open = ConcurrentHashMap.newKeySet();
+
   /** The candidates that came before this node. */
   private final Map<String, Set<String>> earlier = new ConcurrentHashMap<>();
 
@@ -87,10 +90,18 @@ final class Followed {
     this.asked = this.arrivals.get();
   }
 
+  /** Returns those of the elections that this node will probably try for once it has read them. */
+  Set<String> open(Set<String> serviceIds) {
+    Set<String> open = new HashSet<>(this.open);
+    open.retainAll(serviceIds);
+    return open;
+  }
+
   void saw(Collection<View> views) {
     for (View view : views) {
       String id = view.serviceId();
       this.read.put(id, this.asked);
+      this.open.remove(id);
       sawHeartbeat(id, view.heartbeat());
       if (view.needsTerms()) {
         this.needTerms.add(id);
@@ -240,8 +251,12 @@ final class Followed {
       } else if (isNews(id, arrival)) {
         if (!mayBeVacant(id, change)) {
           led.put(id, change.revision());
+          this.open.remove(id);
         } else if (led.getOrDefault(id, -1L) < change.revision()) {
           vacant.add(id);
+          if (ahead(id) == 0) {
+            this.open.add(id);
+          }
         }
       }
     }

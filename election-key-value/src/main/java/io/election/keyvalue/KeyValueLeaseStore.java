@@ -5,6 +5,7 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
 import io.election.PastTerm;
+import io.election.keyvalue.KeyValueServer.Answer;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Entry;
@@ -44,19 +45,33 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** How often a call reads again after its commit was refused. */
   private static final int ATTEMPTS = 4;
 
+  /** For how long a take-over goes on with the operation of the read that has shown the record. */
+  private static final long FRESH_NANOS = Duration.ofMillis(250).toNanos();
+
   private static final int PRUNED_AT_ONCE = 50;
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
   private final KeyValueServer server;
   private final InstantSource clock;
+  private final Ticker ticker;
   private final Members members;
   private final TermHistory history;
-  private final Followed followed = new Followed();
+  private final Followed followed;
   private final Records records;
   private final Lineage lineage;
   private final Life life;
   private final Renewal renewal;
+
+  /**
+   * What no server misses, and what shows whether it belongs to the history that it names.
+   *
+   * @param at before it was read
+   */
+  private record Look(Map<String, View> views, Answer<OptionalLong> logIndex, long at) {}
+
+  /** What the last call has read, if that is all that a take-over reads. */
+  private @Nullable Look last;
 
   /** The node that was announced; {@code null} if none was. */
   private @Nullable String self;
@@ -73,18 +88,21 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** Creates a store with clocks of its own and with texts that no other process has. */
   KeyValueLeaseStore(
       KeyValueServer server, InstantSource clock, Ticker ticker, Supplier<String> random) {
-    this(server, clock, ticker, random, new Life(random));
+    this(server, clock, ticker, random, new Life(random), new Followed());
   }
 
-  /** Creates a store with a life of its own too. */
+  /** Creates a store with a life and with followed records of its own too. */
   KeyValueLeaseStore(
       KeyValueServer server,
       InstantSource clock,
       Ticker ticker,
       Supplier<String> random,
-      Life life) {
+      Life life,
+      Followed followed) {
     this.server = server;
+    this.followed = followed;
     this.clock = clock;
+    this.ticker = ticker;
     this.life = life;
     this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
@@ -131,9 +149,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    this.server.begin();
+    begin();
     long asked = this.clock.millis();
-    Map<String, View> views = this.records.local(serviceIds);
+    Map<String, View> views = poll(serviceIds);
+    this.followed.saw(views.values());
     long middle = asked + (this.clock.millis() - asked) / 2;
     Map<String, Reading> readings = new LinkedHashMap<>();
     views.forEach((id, view) -> {
@@ -148,21 +167,67 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return readings;
   }
 
+  /** Reads what a take-over would read too, if this node will probably try for a record. */
+  private Map<String, View> poll(Set<String> serviceIds) throws LeaseStoreException {
+    Set<String> open = this.followed.open(serviceIds);
+    long at = this.ticker.read();
+    Map<String, View> views = this.records.poll(serviceIds, open, this.life.heartbeatKey());
+    Map<String, View> free = new HashMap<>();
+    for (String id : open) {
+      View view = views.get(id);
+      if (view != null && view.isVacant()) {
+        free.put(id, view);
+      }
+    }
+    if (!free.isEmpty()) {
+      this.last = new Look(free, this.server.logIndex(), at);
+    }
+    return views;
+  }
+
   private View look(String serviceId) throws LeaseStoreException {
     View view = this.records.current(serviceId, this.life.heartbeatKey());
     this.life.sawHeartbeat(view.snapshot());
     return view;
   }
 
+  /**
+   * Goes on with the operation of the last call if that has read what this one would read, and begins
+   * one otherwise.
+   *
+   * @return what was read; {@code null} if it must be read
+   */
+  private @Nullable View goOn(String serviceId) throws LeaseStoreException {
+    Look last = this.last;
+    View view = last != null && this.ticker.read() - last.at() < FRESH_NANOS
+        ? last.views().get(serviceId)
+        : null;
+    if (last == null || view == null) {
+      begin();
+      return null;
+    }
+    this.last = null;
+    if (!this.lineage.goesOn(view.snapshot(), last.logIndex())) {
+      return null;
+    }
+    this.life.sawHeartbeat(view.snapshot());
+    return view;
+  }
+
+  private void begin() {
+    this.last = null;
+    this.server.begin();
+  }
+
   @Override
   public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
-    this.server.begin();
+    begin();
     return this.renewal.renew(nodeId, terms);
   }
 
   @Override
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
-    this.server.begin();
+    begin();
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       if (view.entry() != null) {
@@ -217,7 +282,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
-    this.server.begin();
+    begin();
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       Entry record = view.entry();
@@ -237,11 +302,11 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
-    this.server.begin();
     // The holder's next renewal comes a renew interval after this instant: followers rely on it.
     long asked = this.clock.millis();
+    View read = goOn(serviceId);
     for (int i = 0; i < ATTEMPTS; i++) {
-      View view = look(serviceId);
+      View view = i == 0 && read != null ? read : look(serviceId);
       Entry entry = view.entry();
       if (entry == null || entry.foreign() || !view.shows(seen)) {
         return OptionalLong.empty();
@@ -261,12 +326,18 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       Lineage.lead(view.snapshot(), checks, writes);
       this.life.check(checks);
       this.life.names(serviceId);
-      Optional<Map<String, Version>> taken = this.renewal.commit(new Commit(checks, writes, 0));
+      Commit commit = new Commit(checks, writes, 0);
+      Optional<Map<String, Version>> taken = this.renewal.commit(commit);
       if (taken.isPresent()) {
+        Version written = Renewal.version(taken.get(), Keys.record(serviceId));
         this.life.leads(
             view,
-            new Held(claim.nodeId(), term, Renewal.version(taken.get(), Keys.record(serviceId))));
-        this.followed.wrote(serviceId, Renewal.version(taken.get(), Keys.record(serviceId)));
+            new Held(
+                claim.nodeId(),
+                term,
+                written,
+                Renewal.entry(commit, taken.get(), Keys.term(serviceId, term))));
+        this.followed.wrote(serviceId, written);
         return OptionalLong.of(term);
       }
     }
@@ -297,7 +368,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   public boolean release(
       String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
-    this.server.begin();
+    begin();
+    if (successor != null && releaseUnread(serviceId, nodeId, term, successor, ending)) {
+      return true;
+    }
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       Entry entry = view.entry();
@@ -312,24 +386,16 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           || !view.ledLast().equals(this.life.token())) {
         return false;
       }
-      LeaseRecord record = new LeaseRecord(
-          serviceId,
-          successor != null ? successor : view.lease().leader(),
-          term,
-          0L,
-          LeaseRecord.NO_HEARTBEAT);
       Term noted =
           successor != null && ended.term().open() ? ended.term().noting(null) : ended.term();
       List<Write> writes = List.of(
-          new Put(Keys.record(serviceId), Json.write(record), entry.version()),
-          view.put(
+          released(
+              serviceId,
+              successor != null ? successor : view.lease().leader(),
               term,
-              ended,
-              noted.over(ending.reason().name(), ending.auditNote(), this.clock.millis())));
-      Optional<Map<String, Version>> released = this.server.commit(new Commit(Map.of(), writes, 0));
-      if (released.isPresent()) {
-        this.life.released(serviceId);
-        this.followed.wrote(serviceId, Renewal.version(released.get(), Keys.record(serviceId)));
+              entry.version()),
+          view.put(term, ended, ended(noted, ending)));
+      if (release(serviceId, new Commit(Map.of(), writes, 0))) {
         return true;
       }
     }
@@ -338,11 +404,62 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
             .formatted(serviceId));
   }
 
+  /**
+   * Releases a lease by one request, if nothing has changed that this process has written, and what
+   * it wrote last is the last that it has seen: then the server was not set back behind it.
+   */
+  private boolean releaseUnread(
+      String serviceId, String nodeId, long term, String successor, TermEnd ending)
+      throws LeaseStoreException {
+    Optional<Held> held = this.server.reusesVersions()
+        ? Optional.empty()
+        : this.life.known(serviceId, nodeId, term, this.lineage.greatest());
+    if (held.isEmpty() || held.get().led() == null) {
+      return false;
+    }
+    Entry led = held.get().led();
+    Map<String, Version> checks = new HashMap<>();
+    this.life.check(checks);
+    List<Write> writes = new ArrayList<>(List.of(
+        released(serviceId, successor, term, held.get().record()),
+        new Put(
+            Keys.term(serviceId, term),
+            Json.write(ended(Term.of(led.value()), ending)),
+            led.version())));
+    List<Write> leaving =
+        ending.reason() == LeadershipLostEvent.Reason.STOPPED ? this.members.leaving() : List.of();
+    writes.addAll(leaving);
+    boolean released = release(serviceId, new Commit(checks, writes, 0));
+    if (released && !leaving.isEmpty()) {
+      this.members.forget();
+    }
+    return released;
+  }
+
+  private static Put released(String serviceId, String leader, long term, Version before) {
+    LeaseRecord record = new LeaseRecord(serviceId, leader, term, 0L, LeaseRecord.NO_HEARTBEAT);
+    return new Put(Keys.record(serviceId), Json.write(record), before);
+  }
+
+  private Term ended(Term term, TermEnd ending) {
+    return term.over(ending.reason().name(), ending.auditNote(), this.clock.millis());
+  }
+
+  private boolean release(String serviceId, Commit commit) throws LeaseStoreException {
+    Optional<Map<String, Version>> released = this.server.commit(commit);
+    if (released.isEmpty()) {
+      return false;
+    }
+    this.life.released(serviceId);
+    this.followed.wrote(serviceId, Renewal.version(released.get(), Keys.record(serviceId)));
+    return true;
+  }
+
   @Override
   public boolean designate(
       String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
-    this.server.begin();
+    begin();
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       Entry entry = view.entry();
@@ -380,14 +497,14 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public void announce(Announcement self) throws LeaseStoreException {
-    this.server.begin();
+    begin();
     this.self = self.nodeId();
     this.members.announce(self);
   }
 
   @Override
   public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
-    this.server.begin();
+    begin();
     Map<String, List<Member>> members = this.members.read(serviceIds);
     if (this.self != null) {
       this.followed.saw(members, this.self);
@@ -419,6 +536,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public void close() {
     this.life.beginAnew();
+    this.last = null;
     this.members.forget();
     this.server.close();
   }

@@ -187,15 +187,32 @@ public interface KeyValueServer extends AutoCloseable {
   boolean reusesVersions();
 
   /**
-   * Returns how many entries the log of the server has. Each write is one, so that they are never
-   * fewer by more than they were; but a cluster that was restored from a snapshot, and continues
-   * the revisions of its writes, begins a log.
+   * Asks how many entries the log of the server has, and does not wait for the answer. Each write is
+   * one, so that they are never fewer by more than they were; but a cluster that was restored from a
+   * snapshot, and continues the revisions of its writes, begins a log.
    *
-   * @return the number; empty if the server has none, or begins to number its writes as well
-   * @throws LeaseStoreException if it could not be read
+   * @return the number, once; empty if the server has none, or begins to number its writes as well
+   * @throws LeaseStoreException if it cannot be asked
    */
-  default OptionalLong logIndex() throws LeaseStoreException {
-    return OptionalLong.empty();
+  default Answer<OptionalLong> logIndex() throws LeaseStoreException {
+    return OptionalLong::empty;
+  }
+
+  /**
+   * The answer to a request that was sent.
+   *
+   * @param <T> what it says
+   */
+  @FunctionalInterface
+  interface Answer<T> {
+
+    /**
+     * Waits for the answer.
+     *
+     * @return the answer
+     * @throws LeaseStoreException if there is none in time, or the server refused the request
+     */
+    T await() throws LeaseStoreException;
   }
 
   /**

@@ -35,8 +35,14 @@ class Life {
 
   private static final Logger log = LoggerFactory.getLogger(Life.class);
 
-  /** A lease that is held, with the version of its record. */
-  record Held(String nodeId, long term, Version record) {}
+  /**
+   * A lease that is held.
+   *
+   * @param record the version of its record
+   * @param led its term, as this process has written it; {@code null} if it must be read
+   */
+  record Held(
+      String nodeId, long term, Version record, @Nullable Entry led) {}
 
   private final Supplier<String> random;
 
@@ -143,6 +149,22 @@ class Life {
     }
   }
 
+  /**
+   * The lease, if this process knows what a release of it would read: it has written the record and
+   * the term, and its last renewal shows that the server still has what this process has seen last.
+   *
+   * @param seen the greatest revision that this process has seen
+   */
+  Optional<Held> known(String serviceId, String nodeId, long term, long seen) {
+    Held lease = held(nodeId, Map.of(serviceId, term)).get(serviceId);
+    return lease != null
+            && lease.led() != null
+            && this.heartbeat != null
+            && this.heartbeat.written() == seen
+        ? Optional.of(lease)
+        : Optional.empty();
+  }
+
   /** Notes a request before it is sent. */
   void sends(Commit commit) {
     heartbeatIn(commit).ifPresent(this.unanswered::add);
@@ -166,8 +188,13 @@ class Life {
   }
 
   private Optional<String> heartbeatIn(Commit commit) {
+    return valueIn(commit, heartbeatKey());
+  }
+
+  /** Returns what a commit that deletes nothing writes to a key. */
+  static Optional<String> valueIn(Commit commit, String key) {
     for (Write write : commit.writes()) {
-      if (write.key().equals(heartbeatKey())) {
+      if (write.key().equals(key)) {
         return write instanceof Put put
             ? Optional.of(put.value())
             : Optional.of(((Create) write).value());

@@ -2,6 +2,7 @@ package io.election.keyvalue;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
+import io.election.keyvalue.KeyValueServer.Answer;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Entry;
@@ -98,6 +99,11 @@ final class Lineage {
     this.random = random;
   }
 
+  /** Returns the greatest revision that this process has seen. */
+  long greatest() {
+    return this.greatest;
+  }
+
   /** Notes what a poll has shown, by any server: it may be old. */
   void saw(Snapshot snapshot) {
     this.doubtful = snapshot.epoch() > Identity.in(snapshot).epoch();
@@ -120,14 +126,23 @@ final class Lineage {
    * another identity now.
    */
   boolean goesOn(Snapshot fresh) throws LeaseStoreException {
-    Doubt doubt = doubt(fresh);
+    return goesOn(fresh, this.server.logIndex());
+  }
+
+  /**
+   * The same, with the log of the server.
+   *
+   * @param logIndex was asked for after the reading
+   */
+  boolean goesOn(Snapshot fresh, Answer<OptionalLong> logIndex) throws LeaseStoreException {
+    Doubt doubt = doubt(fresh, logIndex.await());
     if (doubt == null) {
       this.greatest = fresh.revision();
       return true;
     }
     Entry old = fresh.entries().get(Keys.IDENTITY);
     // Entries are counted before writes, so that the surplus is not too high.
-    OptionalLong logIndex = this.server.logIndex();
+    OptionalLong entries = this.server.logIndex().await();
     Snapshot now = this.server.read(new Query(Set.of(Keys.IDENTITY), Set.of(), true));
     this.greatest = now.revision();
     long skipped = skipped(Identity.in(fresh), doubt, now.revision());
@@ -135,7 +150,7 @@ final class Lineage {
         this.random.get(),
         false,
         now.epoch(),
-        logIndex.isPresent() ? logIndex.getAsLong() - now.revision() : 0,
+        entries.isPresent() ? entries.getAsLong() - now.revision() : 0,
         skipped,
         skipped + now.revision());
     Write write = old != null
@@ -165,10 +180,9 @@ final class Lineage {
         : Math.max(before.skipped(), MILLISECONDS.toMicros(this.clock.millis()) - revision);
   }
 
-  private @Nullable Doubt doubt(Snapshot fresh) throws LeaseStoreException {
+  private @Nullable Doubt doubt(Snapshot fresh, OptionalLong logIndex) {
     Identity identity = Identity.in(fresh);
     long revision = fresh.revision();
-    OptionalLong logIndex = this.server.logIndex();
     if (logIndex.isPresent() && logIndex.getAsLong() - revision < identity.surplus()) {
       return new Doubt(
           "was restored from a snapshot (%s entries of its log make %s writes)"

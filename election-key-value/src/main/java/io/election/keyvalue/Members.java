@@ -77,6 +77,7 @@ final class Members {
   private final Ticker ticker;
   private final Presence<Version> presence;
   private @Nullable Announcement announced;
+  private @Nullable Version described;
   private @Nullable Version seen;
 
   /** When this node came; 0 if it has not. */
@@ -93,15 +94,18 @@ final class Members {
 
   void announce(Announcement self) throws LeaseStoreException {
     long now = this.clock.millis();
+    String key = Keys.member(self.nodeId());
     String seenKey = Keys.seen(self.nodeId());
     if (self.equals(this.announced) && this.seen != null) {
       Put put = new Put(seenKey, Long.toString(now), this.seen);
-      if (commit(List.of(put), seenKey)) {
+      if (commit(List.of(put), key, seenKey)) {
         return;
       }
     }
+    if (self.serviceIds().isEmpty() && this.since == 0) {
+      return;
+    }
     this.announced = null;
-    String key = Keys.member(self.nodeId());
     Snapshot found = this.server.read(new Query(Set.of(key, seenKey), Set.of(), true));
     if (this.since == 0) {
       this.since = now;
@@ -115,7 +119,7 @@ final class Members {
       writes.add(write(found, seenKey, Long.toString(now)));
     }
     // If another process with this name has just written, what either wrote last is shown.
-    boolean written = writes.isEmpty() || commit(writes, seenKey);
+    boolean written = writes.isEmpty() || commit(writes, key, seenKey);
     if (self.serviceIds().isEmpty()) {
       forget();
     } else if (written) {
@@ -123,14 +127,26 @@ final class Members {
     }
   }
 
+  /** Returns the deletions of what this process has written last; none if it does not know it. */
+  List<Write> leaving() {
+    Announcement self = this.announced;
+    return self != null && this.described != null && this.seen != null
+        ? List.of(
+            new Delete(Keys.member(self.nodeId()), this.described),
+            new Delete(Keys.seen(self.nodeId()), this.seen))
+        : List.of();
+  }
+
   private static Write write(Snapshot found, String key, String value) {
     Entry entry = found.entries().get(key);
     return entry != null ? new Put(key, value, entry.version()) : new Create(key, value);
   }
 
-  private boolean commit(List<Write> writes, String seenKey) throws LeaseStoreException {
+  private boolean commit(List<Write> writes, String key, String seenKey)
+      throws LeaseStoreException {
     Optional<Map<String, Version>> versions = this.server.commit(new Commit(Map.of(), writes, 0));
     this.seen = versions.isPresent() ? versions.get().get(seenKey) : null;
+    this.described = versions.isPresent() ? versions.get().getOrDefault(key, this.described) : null;
     return versions.isPresent();
   }
 
@@ -220,6 +236,7 @@ final class Members {
 
   void forget() {
     this.announced = null;
+    this.described = null;
     this.seen = null;
     this.since = 0;
     this.presence.clear();

@@ -30,19 +30,29 @@ final class Records {
     this.lineage = lineage;
   }
 
-  /** Reads what the nearest server knows, which may be old. */
-  Map<String, View> local(Set<String> serviceIds) throws LeaseStoreException {
+  /**
+   * Reads what the nearest server knows, which may be old; if this node will probably take one of
+   * the records, what no server misses.
+   *
+   * @param open the records that this node will probably take: they are read with the newest terms
+   * @param ownHeartbeat another key to read then
+   */
+  Map<String, View> poll(Set<String> serviceIds, Set<String> open, String ownHeartbeat)
+      throws LeaseStoreException {
     this.lineage.check();
     Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY));
     Set<Folder> folders = new HashSet<>();
     for (String id : serviceIds) {
       keys.add(Keys.record(id));
       this.followed.heartbeat(id).ifPresent(keys::add);
-      if (this.followed.needsTerms(id)) {
+      if (open.contains(id) || this.followed.needsTerms(id)) {
         folders.add(newestTerms(id));
       }
     }
-    Map<String, View> views = read(serviceIds, keys, folders, false);
+    if (!open.isEmpty()) {
+      keys.add(ownHeartbeat);
+    }
+    Map<String, View> views = read(serviceIds, keys, folders, !open.isEmpty());
     this.values.retain(keys);
     this.followed.saw(views.values());
     views.values().stream().findAny().ifPresent((view) -> this.lineage.saw(view.snapshot()));

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Renews the leases that a process holds. */
 final class Renewal {
@@ -107,7 +108,7 @@ final class Renewal {
       Entry led = snapshot.entries().get(Keys.term(held.getKey(), term));
       this.life.saw(view);
       if (this.life.holds(view, nodeId, term) && view.entry() != null) {
-        this.life.holds(view.serviceId(), new Held(nodeId, term, view.entry().version()));
+        this.life.holds(view.serviceId(), new Held(nodeId, term, view.entry().version(), null));
       } else if (led != null && this.life.ledBefore(view, nodeId, term, led)) {
         restore(view, nodeId, term, led);
       }
@@ -132,8 +133,17 @@ final class Renewal {
     this.life.names(view.serviceId());
     Optional<Map<String, Version>> restored = commit(new Commit(checks, List.of(put), 0));
     if (restored.isPresent()) {
-      this.life.holds(view.serviceId(), new Held(nodeId, term, version(restored.get(), put.key())));
+      this.life.holds(
+          view.serviceId(), new Held(nodeId, term, version(restored.get(), put.key()), null));
     }
+  }
+
+  /** Returns a key as a commit has left it; {@code null} if it has not written it. */
+  static @Nullable Entry entry(Commit commit, Map<String, Version> versions, String key) {
+    Version version = versions.get(key);
+    return version != null
+        ? new Entry(Life.valueIn(commit, key).orElseThrow(), version, false)
+        : null;
   }
 
   static Version version(Map<String, Version> versions, String key) {

@@ -22,9 +22,11 @@
  *
  * <ol>
  *   <li>A take-over happens only if the record, the heartbeat that it names and the newest term are
- *       as they were read in the same call, and that is what was watched. It changes the record,
- *       ends the term, and creates the key of its own term. So of a renewal and a take-over that
- *       were sent at the same time, the second one changes nothing.
+ *       as a quorum has shown them in the same operation, and that is what was watched. (If the watch
+ *       has shown that a record was handed back, the read that shows it as free begins that
+ *       operation, and the take-over goes on with it.) It changes the record, ends the term, and
+ *       creates the key of its own term. So of a renewal and a take-over that were sent at the same
+ *       time, the second one changes nothing.
  *   <li>Followers compare the revision at which a record was written, which never occurs twice. But
  *       ZooKeeper compares a number within a transaction that starts again when a node is deleted
  *       and created. There a renewal counts only if a reading that follows it shows the same
@@ -46,6 +48,10 @@
  *       replaces it; then no record counts as handed back until a node has watched one for a lease,
  *       and new terms are above all that were lost. Where the server cannot tell that writes were
  *       lost, they are at least the time, which decides nothing else.
+ *   <li>A release happens only if the record and the term are as they were read in the same call; or
+ *       as this process has written them, with the heartbeat of its last renewal, if it has seen no
+ *       later revision: a server that was set back shows an earlier heartbeat. It grants nothing:
+ *       whoever takes the record reads, and finds out which history this is.
  *   <li>An outcome that is unknown extends nothing, and grants nothing.
  * </ol>
  */

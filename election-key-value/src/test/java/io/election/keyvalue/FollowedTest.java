@@ -1,5 +1,6 @@
 package io.election.keyvalue;
 
+import static io.election.LeadershipLostEvent.Reason.RESIGNED;
 import static io.election.LeadershipLostEvent.Reason.STOPPED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
@@ -163,7 +164,7 @@ class FollowedTest {
   }
 
   private void handBack() throws LeaseStoreException {
-    assertThat(this.a.store.release(ID, "a", this.term, "", new TermEnd(STOPPED, null)))
+    assertThat(this.a.store.release(ID, "a", this.term, "", new TermEnd(RESIGNED, null)))
         .isTrue();
   }
 
@@ -175,10 +176,78 @@ class FollowedTest {
     this.b.assertWoken("after 0");
     this.c.assertWoken("after 1");
     this.d.assertWoken("after 2");
-    assertThat(this.cluster.queries).as("the leader's own").hasSize(reads + 1);
+    assertThat(this.cluster.queries).as("the leader's own").hasSize(reads + leadersOwn());
     this.b.take(Reason.RELEASED);
     this.c.assertWoken("now, b");
     this.d.assertWoken("now, b");
+  }
+
+  /** Where versions come back, a release is preceded by a reading. */
+  private int leadersOwn() {
+    return this.cluster.reusesVersions ? 1 : 0;
+  }
+
+  @Test
+  void aHandBackIsAWriteAReadingAndAWriteInARow() throws Exception {
+    List.of(this.c, this.d).forEach((node) -> node.watch.close());
+    int reads = this.cluster.queries.size();
+    int writes = this.cluster.commits.size();
+    handBack();
+    assertThat(this.cluster.queries).hasSize(reads + leadersOwn());
+    this.b.assertWoken("after 0");
+    this.b.watch.close();
+    int asked = this.cluster.logsAsked;
+
+    this.b.take(Reason.RELEASED);
+
+    assertThat(this.cluster.queries).hasSize(reads + leadersOwn() + 1).last().satisfies((query) -> {
+      assertThat(query.fresh()).isTrue();
+      assertThat(query.folders()).as("the newest terms").hasSize(1);
+    });
+    assertThat(this.cluster.logsAsked).isEqualTo(asked + 1);
+    assertThat(this.cluster.commits).hasSize(writes + 2);
+  }
+
+  /** Where versions come back, and where it does not know the versions, it reads before it writes. */
+  @Test
+  void aLeaderThatStopsLeavesByTheRequestThatHandsBack() throws Exception {
+    int requests = this.cluster.requests();
+
+    this.a.store.release(ID, "a", this.term, "", new TermEnd(STOPPED, null));
+    this.a.announce(Set.of());
+
+    this.b.assertWoken("after 0");
+    assertThat(this.cluster.requests() - requests).isEqualTo(this.cluster.reusesVersions ? 4 : 1);
+    assertThat(this.cluster.below(Keys.MEMBERS)).hasSize(3);
+    assertThat(this.cluster.below(Keys.SEEN)).hasSize(3);
+  }
+
+  /** What a node has read to take the record is not what it writes on if anything has changed. */
+  @Test
+  void aRecordThatChangesAfterTheOnlyReadingIsNotTaken() throws Exception {
+    handBack();
+    this.b.assertWoken("after 0");
+    LeaseRow free = this.b.row();
+    assertThat(free.leaseMillis()).isZero();
+
+    this.cluster.interruption = () -> this.cluster.put(ID, "c");
+
+    assertThat(this.b.store.acquire(ID, free, new Claim("b", LEASE, 0, Reason.RELEASED)))
+        .isEmpty();
+    assertThat(this.cluster.get(ID)).isEqualTo("c");
+  }
+
+  @Test
+  void onlyTheHandBackIsReadFromTheQuorum() throws Exception {
+    handBack();
+    this.b.assertWoken("after 0");
+    this.b.row();
+    this.b.row();
+    assertThat(this.cluster.queries.get(this.cluster.queries.size() - 1).fresh())
+        .isFalse();
+    this.c.row();
+    assertThat(this.cluster.queries.get(this.cluster.queries.size() - 1).fresh())
+        .isFalse();
   }
 
   @Test
@@ -202,7 +271,7 @@ class FollowedTest {
 
     this.c.assertWoken("after 0");
     this.d.assertWoken("after 1");
-    assertThat(this.cluster.queries).as("the leader's own").hasSize(reads + 1);
+    assertThat(this.cluster.queries).as("the leader's own").hasSize(reads + leadersOwn());
   }
 
   @Test
@@ -213,7 +282,7 @@ class FollowedTest {
     this.d.assertWoken("now, b");
     long next = this.term + 1;
 
-    assertThat(this.b.store.release(ID, "b", next, "", new TermEnd(STOPPED, null)))
+    assertThat(this.b.store.release(ID, "b", next, "", new TermEnd(RESIGNED, null)))
         .isTrue();
 
     this.c.assertWoken("after 0");
@@ -227,7 +296,7 @@ class FollowedTest {
     this.b.take(Reason.RELEASED);
     this.c.assertWoken("now, b");
 
-    this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(STOPPED, null));
+    this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(RESIGNED, null));
 
     this.c.assertWoken("after 1");
   }
@@ -240,7 +309,7 @@ class FollowedTest {
 
     this.b.take(Reason.RELEASED);
     this.c.assertWoken("failed");
-    this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(STOPPED, null));
+    this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(RESIGNED, null));
 
     this.c.assertWoken("after 1");
   }

@@ -59,6 +59,11 @@ public abstract class HandBackContract {
     return 1;
   }
 
+  /** How many requests of the leader and of the next one a hand-back takes at most. */
+  protected long requestsToHandBack() {
+    return 20;
+  }
+
   private final class Node {
 
     final String id;
@@ -207,7 +212,7 @@ public abstract class HandBackContract {
       // The first of them reads the record, and takes it; beside that, each polls once a second.
       this.excess.add(requests
           - (order.size() - 1) * requestsToSeeALeader()
-          - 20
+          - requestsToHandBack()
           - 20 * known / Duration.ofSeconds(1).toNanos());
     }
     return passedOver;

@@ -1,6 +1,7 @@
 package io.election.keyvalue;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
@@ -18,6 +19,7 @@ import io.election.lease.TermEnd;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,6 +32,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -369,6 +372,131 @@ class KeyValueLeaseStoreTest {
     assertThat(this.cluster.commit(late)).isEmpty();
   }
 
+  @Test
+  void aReleaseWritesWithoutAReadingOnlyWhatThisProcessHasSeenLast() throws Exception {
+    long x = lead(this.a, "x", "a");
+    long y = lead(this.a, "y", "a");
+    Map<String, Long> both = Map.of("x", x, "y", y);
+    this.a.renew("a", both);
+    assertThat(readingsOf(
+            () -> assertThat(this.a.release("x", "a", x, "", RESIGNED)).isTrue()))
+        .isZero();
+
+    // Another node has written in between, and this one has seen that.
+    lead(this.b, "z", "b");
+    row(this.a, "z");
+    assertThat(readingsOf(
+            () -> assertThat(this.a.release("y", "a", y, "b", RESIGNED)).isTrue()))
+        .isEqualTo(1);
+
+    assertThat(row(this.b, "x").leaseMillis()).isZero();
+    assertThat(row(this.b, "y").leaderId()).isEqualTo("b");
+    for (Map.Entry<String, Long> led : both.entrySet()) {
+      Term ended = Term.of(this.cluster.get(Keys.term(led.getKey(), led.getValue())));
+      assertThat(ended.endReason()).isEqualTo("RESIGNED");
+    }
+  }
+
+  /** A take-over goes on with the operation of the read, and so within its time limit. */
+  @Test
+  void aReadingCountsForATakeOverOnlyForAMoment() throws Exception {
+    AtomicLong ticker = new AtomicLong();
+    MemoryKeyValueServer server = new MemoryKeyValueServer(this.cluster);
+    Supplier<String> random = () -> UUID.randomUUID().toString();
+    Followed hints = new Followed() {
+      @Override
+      Set<String> open(Set<String> serviceIds) {
+        return serviceIds;
+      }
+    };
+    LeaseStore store = new KeyValueLeaseStore(
+        server, InstantSource.system(), ticker::get, random, new Life(random), hints);
+    for (long millis : List.of(249L, 250L)) {
+      String id = "x" + millis;
+      long term = lead(this.a, id, "a");
+      assertThat(this.a.release(id, "a", term, "", RESIGNED)).isTrue();
+      LeaseRow free = row(store, id);
+      int begun = server.begun;
+      ticker.addAndGet(Duration.ofMillis(millis).toNanos());
+
+      int readings = readingsOf(() -> assertThat(take(store, id, free, "b")).isTrue());
+
+      assertThat(readings).isEqualTo(millis == 250 ? 1 : 0);
+      assertThat(server.begun - begun).isEqualTo(readings);
+    }
+  }
+
+  /** The log has begun again since the reading, and so another history may have. */
+  @Test
+  void aReadingThatProvesNothingIsNoneForATakeOver() throws Exception {
+    Supplier<String> random = () -> UUID.randomUUID().toString();
+    LeaseStore store = new KeyValueLeaseStore(
+        new MemoryKeyValueServer(this.cluster),
+        InstantSource.system(),
+        System::nanoTime,
+        random,
+        new Life(random),
+        new Followed() {
+          @Override
+          Set<String> open(Set<String> serviceIds) {
+            return serviceIds;
+          }
+        });
+    long term = lead(this.a, "x", "a");
+    assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+    row(store, "x");
+    this.cluster.surplus = -1000;
+    LeaseRow free = row(store, "x");
+    assertThat(free.leaseMillis()).isZero();
+
+    assertThat(take(store, "x", free, "b")).isFalse();
+
+    assertThat(row(store, "x").leaseMillis()).as("watched, and not free").isEqualTo(LEASE);
+  }
+
+  private int readingsOf(ThrowingCallable call) throws Exception {
+    this.cluster.queries.clear();
+    assertThatCode(call).doesNotThrowAnyException();
+    return this.cluster.queries.size();
+  }
+
+  /** The record, the term or the heartbeat was written in between, by whomever. */
+  @Test
+  void aReleaseReadsWhatHasChangedSinceThisProcessWroteIt() throws Exception {
+    for (String id : List.of("x", "y", "z")) {
+      long term = lead(this.a, id, "a");
+      this.a.renew("a", Map.of(id, term));
+      String key =
+          List.of(Keys.record(id), Keys.term(id, term), heartbeat()).get(id.charAt(0) - 'x');
+      this.cluster.put(key, this.cluster.get(key));
+
+      boolean released = this.a.release(id, "a", term, "", RESIGNED);
+
+      assertThat(released).as(key).isEqualTo(!key.equals(heartbeat()));
+    }
+  }
+
+  private String heartbeat() {
+    return Keys.HEARTBEATS + "/"
+        + Keys.name(this.cluster.below(Keys.HEARTBEATS).keySet().iterator().next());
+  }
+
+  /** The server goes back behind the last renewal, to a state in which this node led too. */
+  @Test
+  void aReleaseOnAServerThatWasSetBackFreesNothing() throws Exception {
+    long term = lead(this.a, "x", "a");
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    long surplus = this.cluster.surplus;
+    renewed("x", term);
+    this.cluster.restore(before);
+    this.cluster.surplus = surplus;
+
+    this.a.release("x", "a", term, "", RESIGNED);
+
+    LeaseStore fresh = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+    assertThat(row(fresh, "x").leaseMillis()).as("watched, and not free").isEqualTo(LEASE);
+  }
+
   /** Another client writes to the keys whenever this one is about to. */
   @Test
   void aCallWhoseCommitsAreAllRefusedEnds() throws Exception {
@@ -392,16 +520,16 @@ class KeyValueLeaseStoreTest {
     assertThatThrownBy(() -> store.release("x", "a", term, "", RESIGNED))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("'x' changes while it is released");
-    assertThat(refused).hasSize(16);
+    assertThat(refused).as("one of them without a reading").hasSize(17);
     assertThatThrownBy(() -> store.designate("x", "b", null, null))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("'x' belongs to another tool, or changes all the time");
-    assertThat(refused).hasSize(20);
+    assertThat(refused).hasSize(21);
     LeaseStore.Renewals renewals = store.renew("a", Map.of("x", term));
     assertThat(renewals.renewed()).isEmpty();
     assertThat(renewals.unknown()).containsExactly("x");
     assertThat(renewals.problem()).contains("in a loop");
-    assertThat(refused).hasSize(31);
+    assertThat(refused).hasSize(32);
   }
 
   @Test

@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +75,7 @@ final class KeyValueSimulation extends Simulation {
   protected LeaseStore connect(SimulatedProcess process, @Nullable SimulatedProcess original) {
     Supplier<String> random = () -> Long.toHexString(this.random.nextLong());
     KeyValueLeaseStore store =
-        new Store(new Link(process), process, random, this.mutant.life(random));
+        new Store(new Link(process), process, random, this.mutant.life(random), new Hints());
     if (original != null) {
       try {
         Copies.copy(this.stores.get(original), store);
@@ -220,11 +221,31 @@ final class KeyValueSimulation extends Simulation {
     }
   }
 
+  /** Hints at hand-backs at random, whether there are any or not. */
+  private final class Hints extends Followed {
+
+    @Override
+    Set<String> open(Set<String> serviceIds) {
+      return draw(2) == 0 ? Set.of() : Set.of(pick(List.copyOf(new TreeSet<>(serviceIds))));
+    }
+  }
+
   /** Decides who leads, and leaves out what only people look at. */
   private static final class Store extends KeyValueLeaseStore {
 
-    Store(KeyValueServer link, SimulatedProcess process, Supplier<String> random, Life life) {
-      super(link, () -> Instant.ofEpochMilli(process.wall()), process::monotonic, random, life);
+    Store(
+        KeyValueServer link,
+        SimulatedProcess process,
+        Supplier<String> random,
+        Life life,
+        Followed followed) {
+      super(
+          link,
+          () -> Instant.ofEpochMilli(process.wall()),
+          process::monotonic,
+          random,
+          life,
+          followed);
     }
 
     @Override
@@ -277,9 +298,9 @@ final class KeyValueSimulation extends Simulation {
     }
 
     @Override
-    public OptionalLong logIndex() throws LeaseStoreException {
+    public Answer<OptionalLong> logIndex() throws LeaseStoreException {
       return reusesVersions()
-          ? OptionalLong.empty()
+          ? OptionalLong::empty
           : ask(this.server::logIndex, () -> "for the log", true);
     }
 

@@ -31,6 +31,9 @@ final class MemoryKeyValueServer implements KeyValueServer {
     String identity = "memory";
     long revision = 1000;
 
+    /** How often a connection has asked how long the log is. */
+    int logsAsked;
+
     /** By how many the entries of the log exceed the writes. */
     long surplus = 3;
 
@@ -248,10 +251,12 @@ final class MemoryKeyValueServer implements KeyValueServer {
   }
 
   @Override
-  public OptionalLong logIndex() {
-    return this.cluster.reusesVersions
+  public Answer<OptionalLong> logIndex() {
+    this.cluster.logsAsked++;
+    OptionalLong now = this.cluster.reusesVersions
         ? OptionalLong.empty()
         : OptionalLong.of(this.cluster.revision + this.cluster.surplus);
+    return () -> now;
   }
 
   @Override
