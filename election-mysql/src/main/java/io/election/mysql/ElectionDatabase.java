@@ -18,8 +18,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,17 +40,6 @@ public final class ElectionDatabase {
 
   private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
   private static final int MAX_PENDING = 16;
-  private static final String UNKNOWN = "the election's database";
-  private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.-]*//");
-  private static final Pattern BEGIN = Pattern.compile("jdbc:[\\w+:.%-]*//");
-  private static final Pattern PARAMETERS = Pattern.compile("[?;#]");
-  private static final Pattern WITH_AT =
-      Pattern.compile("\\?(?:[\\w.-]+=[^&]*&)*[\\w.-]+=[^&/@]*@[^&/@]*(?:&[^@]*)?");
-  private static final Pattern HOSTS =
-      Pattern.compile("\\[?(?:(?:[\\p{L}\\p{N}_.-]*|\\[[\\p{XDigit}:.%]+])(?::\\d+)?(?:,|]?$))*");
-  private static final Pattern HOST_OR_PORT = Pattern.compile(
-      "(?i)[(,]\\s*(host|port)\\s*=\\s*([\\p{L}\\p{N}_.:%-]+|\\[[\\p{XDigit}:.%]+])\\s*(?=[),])");
-  private static final Pattern DATABASE_AFTER_KEYS = Pattern.compile("\\)]?(/[^()=,:@]*)$");
 
   private final ConnectBackoff.Opening source;
   private final ConnectBackoff backoff;
@@ -102,15 +89,16 @@ public final class ElectionDatabase {
   /** Creates it with a monotonic clock, in nanoseconds, by which refused logins are delayed. */
   static ElectionDatabase unpooled(
       Supplier<Login> logins, Login login, Duration timeout, LongSupplier ticker) {
-    if (JdbcHosts.writesToFirstAlone(login.url())) {
+    JdbcUrl url = new JdbcUrl(login.url());
+    if (url.writesToFirstAlone()) {
       log.warn(
           "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
-          describe(login.url()));
+          url.describe());
     }
-    if (login.url().startsWith("jdbc:tc:") && !login.url().contains("TC_DAEMON=true")) {
+    if (url.endsServerWhenUnused()) {
       log.warn(
           "Testcontainers stops the container of {} each time when the last connection to it is closed, which may be one of the election's, and then begins with an empty database: add TC_DAEMON=true to the URL",
-          describe(login.url()));
+          url.describe());
     }
     ConnectBackoff backoff = new ConnectBackoff(ticker);
     return new ElectionDatabase(
@@ -156,7 +144,7 @@ public final class ElectionDatabase {
     this.source = source;
     this.backoff = backoff;
     this.credentials = credentials;
-    this.location = url != null ? location(url) : null;
+    this.location = url != null ? new JdbcUrl(url).location() : null;
     this.threads = threads;
   }
 
@@ -188,12 +176,12 @@ public final class ElectionDatabase {
   /** Host, port and database, for messages. */
   String location() {
     String location = this.location;
-    return location != null ? location : UNKNOWN;
+    return location != null ? location : JdbcUrl.UNKNOWN;
   }
 
   void learn(@Nullable String url) {
     if (this.location == null && url != null) {
-      this.location = location(url);
+      this.location = new JdbcUrl(url).location();
     }
   }
 
@@ -318,61 +306,6 @@ public final class ElectionDatabase {
     } catch (SQLException | RuntimeException | Error ex) {
       log.debug("The connection could not be closed", ex);
     }
-  }
-
-  /**
-   * Describes a JDBC URL without its secrets, for messages: its scheme and {@link #location}.
-   *
-   * @param url a JDBC URL of any database
-   * @return scheme, hosts, ports and database
-   */
-  public static String describe(String url) {
-    Matcher scheme = SCHEME.matcher(url);
-    return (scheme.lookingAt() ? scheme.group() : "") + location(url);
-  }
-
-  /**
-   * Names the place to which a JDBC URL leads, for messages: {@code host:3306/db} for {@code
-   * jdbc:mysql://user:secret@host:3306/db?password=…}. Shows only the parts of the URL that are
-   * known to hold no secret. If they cannot be distinguished, no part of the URL is shown.
-   *
-   * @param url a JDBC URL of any database
-   * @return hosts, ports and database
-   */
-  static String location(String url) {
-    Matcher begin = BEGIN.matcher(url);
-    boolean named = begin.lookingAt();
-    String rest = named ? url.substring(begin.end()) : url;
-    Matcher parameters = PARAMETERS.matcher(rest);
-    String place = parameters.find() ? rest.substring(0, parameters.start()) : rest;
-    if (place.indexOf('(') >= 0) {
-      return keyedHosts(place);
-    }
-    String after = rest.substring(place.length());
-    if (after.indexOf('@') >= 0
-        && !(place.indexOf('/') >= 0 && WITH_AT.matcher(after).matches())) {
-      return UNKNOWN; // the password may have begun before the parameters
-    }
-    place = place.substring(place.lastIndexOf('@') + 1).replaceFirst("=.*$", "");
-    if (!named) {
-      return place;
-    }
-    int slash = place.indexOf('/');
-    String hosts = slash < 0 ? place : place.substring(0, slash);
-    String database = slash < 0 ? "" : place.substring(slash).replaceFirst(":.*$", "");
-    return HOSTS.matcher(hosts).matches() ? hosts + database : UNKNOWN;
-  }
-
-  /** {@code (host=a,port=1,password=…)} and {@code address=(host=a)(port=1)(password=…)}. */
-  private static String keyedHosts(String place) {
-    StringBuilder hosts = new StringBuilder();
-    Matcher keyed = HOST_OR_PORT.matcher(place);
-    while (keyed.find()) {
-      boolean host = keyed.group(1).equalsIgnoreCase("host");
-      hosts.append(host ? hosts.isEmpty() ? "" : "," : ":").append(keyed.group(2));
-    }
-    Matcher database = DATABASE_AFTER_KEYS.matcher(place);
-    return hosts.isEmpty() ? UNKNOWN : hosts + (database.find() ? database.group(1) : "");
   }
 
   /**

@@ -12,14 +12,10 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,14 +23,6 @@ import org.jspecify.annotations.Nullable;
  * connects to the first one that accepts writes.
  */
 final class UnpooledConnections {
-
-  /** Where a URL may contain secrets: before an at sign, in brackets, as a host, in parameters. */
-  private static final List<Pattern> SECRETS = Stream.of(
-          "//.*@", "\\(.*\\)", "//[^/?]*", "(?i)[?&;]\\w*(?:password|pwd|secret|token)\\w*=[^&;]*")
-      .map(Pattern::compile)
-      .toList();
-
-  private static final Pattern SECRET_NAME = Pattern.compile("(?i)password|pwd|secret|token");
 
   /**
    * The property of both drivers for what the server's {@code performance_schema} shows of a
@@ -78,7 +66,7 @@ final class UnpooledConnections {
   }
 
   private Connection open(Login login) throws SQLException {
-    List<String> urls = JdbcHosts.split(login.url());
+    List<JdbcUrl> urls = new JdbcUrl(login.url()).split();
     if (urls.size() == 1) {
       return open(login, urls.get(0), this.timeoutMillis);
     }
@@ -87,7 +75,7 @@ final class UnpooledConnections {
     boolean readOnly = false;
     long deadline = System.nanoTime() + MILLISECONDS.toNanos(this.timeoutMillis);
     for (int i = 0; i < urls.size(); i++) {
-      String host = JdbcHosts.host(urls.get(i));
+      String host = urls.get(i).host();
       // An unreachable host leaves time for the others.
       int left = (int) Math.max(2, NANOSECONDS.toMillis(deadline - System.nanoTime()));
       int millis = i < urls.size() - 1 ? left / 2 : left;
@@ -127,12 +115,12 @@ final class UnpooledConnections {
     }
   }
 
-  private Connection open(Login login, String url, int millis) throws SQLException {
+  private Connection open(Login login, JdbcUrl url, int millis) throws SQLException {
     List<@Nullable String> sent = Arrays.asList(login.username(), login.password());
-    return this.backoff.connect(url, sent, () -> connect(login, url, millis));
+    return this.backoff.connect(url.text(), sent, () -> connect(login, url, millis));
   }
 
-  private static Connection connect(Login login, String url, int timeoutMillis)
+  private static Connection connect(Login login, JdbcUrl url, int timeoutMillis)
       throws SQLException {
     Properties properties = new Properties();
     properties.putAll(login.settings().driverProperties());
@@ -140,7 +128,7 @@ final class UnpooledConnections {
     // the URL take precedence.
     properties.setProperty("connectTimeout", Integer.toString(timeoutMillis));
     properties.setProperty("socketTimeout", Integer.toString(timeoutMillis));
-    if (!url.contains(ATTRIBUTES + "=") && !properties.containsKey(ATTRIBUTES)) {
+    if (!url.sets(ATTRIBUTES) && !properties.containsKey(ATTRIBUTES)) {
       properties.setProperty(ATTRIBUTES, "program_name:election");
     }
     if (login.username() != null) {
@@ -152,7 +140,7 @@ final class UnpooledConnections {
     Driver driver = login.driver();
     Connection connection;
     try {
-      connection = driver != null ? driver.connect(url, properties) : null;
+      connection = driver != null ? driver.connect(url.text(), properties) : null;
     } catch (SQLException ex) {
       throw ex.getErrorCode() == 0 && tellsSecrets(ex, login) ? withoutSecrets(ex) : ex;
     } catch (RuntimeException ex) {
@@ -203,9 +191,9 @@ final class UnpooledConnections {
   }
 
   private static boolean tellsSecrets(Throwable failure, Login login) {
-    Set<String> secrets = secrets(login.url());
+    Set<String> secrets = new JdbcUrl(login.url()).secrets();
     login.settings().driverProperties().forEach((name, value) -> {
-      if (SECRET_NAME.matcher(name).find() && !value.isEmpty()) {
+      if (JdbcUrl.isSecret(name) && !value.isEmpty()) {
         secrets.add(value);
       }
     });
@@ -216,21 +204,5 @@ final class UnpooledConnections {
       }
     }
     return false;
-  }
-
-  /** The words of a URL that may belong to a user or a password. */
-  private static Set<String> secrets(String url) {
-    Set<String> secrets = new HashSet<>();
-    String location = ElectionDatabase.location(url);
-    for (Pattern pattern : SECRETS) {
-      Matcher secret = pattern.matcher(url);
-      while (secret.find()) {
-        String values = secret.group().replaceAll("\\w+\\s*=", " ");
-        Stream.of(values.split("[^\\p{L}\\p{N}_]+"))
-            .filter((word) -> word.length() > 1 && !location.contains(word))
-            .forEach(secrets::add);
-      }
-    }
-    return secrets;
   }
 }

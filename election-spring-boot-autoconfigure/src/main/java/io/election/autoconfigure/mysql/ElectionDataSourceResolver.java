@@ -4,6 +4,7 @@ import io.election.ElectionSetupException;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.ElectionDatabase.Login;
+import io.election.mysql.JdbcUrl;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -107,18 +108,14 @@ final class ElectionDataSourceResolver {
       return true;
     }
     try {
-      return place(dataSource).equals(own != null ? place(own) : place(url()));
+      return target(dataSource).equals(own != null ? target(own) : new JdbcUrl(url()).target());
     } catch (ElectionSetupException ex) {
       return false; // one of them does not expose its URL
     }
   }
 
-  private static String place(DataSource dataSource) {
-    return place(loginOf(dataSource).url());
-  }
-
-  private static String place(String url) {
-    return url.replaceFirst("//[^/]*@", "//").replaceFirst("^jdbc:[^/]*//", "");
+  private static String target(DataSource dataSource) {
+    return new JdbcUrl(loginOf(dataSource).url()).target();
   }
 
   private String url() {
@@ -156,7 +153,7 @@ final class ElectionDataSourceResolver {
   private ElectionDatabase unpooled(Supplier<Login> logins, Login login) {
     requireSupported(login.url());
     if (login.driver() == null) {
-      throw MissingDriverFailureAnalyzer.missingDriver(ElectionDatabase.describe(login.url()));
+      throw MissingDriverFailureAnalyzer.missingDriver(new JdbcUrl(login.url()).describe());
     }
     return ElectionDatabase.unpooled(logins, login, this.timeout);
   }
@@ -284,7 +281,7 @@ final class ElectionDataSourceResolver {
     if (UNSUPPORTED.contains(product)) {
       throw new ElectionSetupException(
           "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
-              + product.getId() + " (" + ElectionDatabase.describe(url) + ").",
+              + product.getId() + " (" + new JdbcUrl(url).describe() + ").",
           remedy(product)
               + " If the election should use a different database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
     }
