@@ -55,7 +55,7 @@ final class LeaderElectionSchema {
     this.mode = mode;
     this.timeToLook =
         operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
-    this.bound = SqlErrors.bound(this.timeToLook, operationTimeout);
+    this.bound = Diagnosis.bound(this.timeToLook, operationTimeout);
   }
 
   /**
@@ -126,7 +126,7 @@ final class LeaderElectionSchema {
       }
       return tables;
     } catch (SQLException ex) {
-      throw SqlErrors.of(
+      throw Diagnosis.of(
           ex, "Checking the tables of the election", this.database, session, this.bound);
     } finally {
       if (session != null) {
@@ -188,7 +188,7 @@ final class LeaderElectionSchema {
         throw withoutRights(missing, ex);
       }
       if (attempt >= ATTEMPTS || !isWorthAnotherAttempt(ex)) {
-        throw SqlErrors.of(
+        throw Diagnosis.of(
             ex, "Migrating the tables of the election", this.database, null, this.bound);
       }
       log.debug("Migrating the tables of the election failed, trying again", ex);

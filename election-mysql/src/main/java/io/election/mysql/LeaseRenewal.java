@@ -136,7 +136,7 @@ final class LeaseRenewal {
             locked.size(),
             terms.size(),
             locked.size() > 5 ? names + ", …" : names,
-            SqlErrors.lockedRow(this.database));
+            Diagnosis.lockedRow(this.database));
   }
 
   /** The condition for leases that this node holds, without parameters. */

@@ -35,9 +35,6 @@ enum Refusal {
    */
   CROWDED(Set.of(1040, 1203), 0, 0, 300);
 
-  /** Has several resources, of which one is the number of connections. */
-  static final int USER_LIMIT = 1226;
-
   /** Errors that the driver itself raises have no number, or with MariaDB's driver a negative one. */
   private static final int HIGHEST_OF_DRIVER = 0;
 
@@ -65,7 +62,7 @@ enum Refusal {
    */
   static @Nullable Refusal of(Throwable failure, boolean ofDriver) {
     int code = SqlErrors.code(failure);
-    if (code == USER_LIMIT) {
+    if (code == SqlErrors.USER_LIMIT) {
       return SqlErrors.text(failure).contains("max_user_connections") ? CROWDED : QUOTA;
     }
     for (Refusal refusal : values()) {

@@ -76,8 +76,8 @@ final class StoreConnection {
       if (SqlErrors.isMissingTable(ex) || SqlErrors.isMissingColumn(ex)) {
         this.schema.recheck();
       }
-      String bound = SqlErrors.bound(this.operationTimeout, this.operationTimeout);
-      throw SqlErrors.of(ex, what, this.database, session, bound);
+      String bound = Diagnosis.bound(this.operationTimeout, this.operationTimeout);
+      throw Diagnosis.of(ex, what, this.database, session, bound);
     } catch (ElectionSetupException ex) {
       drop();
       throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);

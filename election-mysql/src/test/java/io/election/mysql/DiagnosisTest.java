@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What operators read, where no server is needed to cause it. */
-class SqlErrorsTest {
+class DiagnosisTest {
 
   private static final String URL = "jdbc:mysql://host/app";
 
@@ -73,7 +73,7 @@ class SqlErrorsTest {
   }
 
   private static String told(SQLException failure) {
-    return SqlErrors.of(failure, "Reading", failing(failure), null, "1 ms").getMessage();
+    return Diagnosis.of(failure, "Reading", failing(failure), null, "1 ms").getMessage();
   }
 
   private static ElectionDatabase failing(SQLException failure) {
