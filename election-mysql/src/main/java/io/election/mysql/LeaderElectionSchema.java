@@ -73,7 +73,7 @@ final class LeaderElectionSchema {
       return;
     }
     LeaseTables tables = look();
-    List<String> missing = tables.missing();
+    List<String> missing = Migration.missing(tables);
     if (LeaseTables.isDispensable(missing)) {
       attempt(missing, tables);
     } else {
@@ -88,7 +88,7 @@ final class LeaderElectionSchema {
       if (missing.equals(this.dropped) || (this.seen && !tables.areGone())) {
         throw dropped(missing);
       }
-      migrate(missing, tables.needUpgrade());
+      migrate(missing, Migration.isUpgrade(tables));
     }
     this.dropped = List.of();
     this.seen = true;
@@ -109,7 +109,7 @@ final class LeaderElectionSchema {
       return;
     }
     try {
-      migrate(missing, tables.needUpgrade());
+      migrate(missing, Migration.isUpgrade(tables));
     } catch (LeaseStoreException | ElectionSetupException ex) {
       log.debug("The election continues without what could not be created", ex);
     }
@@ -120,7 +120,7 @@ final class LeaderElectionSchema {
     try {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
       LeaseTables tables = LeaseTables.find(session);
-      List<String> missing = tables.missing();
+      List<String> missing = Migration.missing(tables);
       if (!missing.isEmpty() && this.mode == SchemaMode.MIGRATE) {
         checkRights(session, missing);
       }
@@ -160,7 +160,7 @@ final class LeaderElectionSchema {
     for (int attempt = 1; !migrated(missing, upgrade, attempt); attempt++) {
       pause();
     }
-    List<String> dropped = look().missing();
+    List<String> dropped = Migration.missing(look());
     if (!LeaseTables.isDispensable(dropped)) {
       this.dropped = dropped;
       throw dropped(dropped);

@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +23,12 @@ record LeaseTables(
   static final String LEASES = "leader_election";
   static final String HISTORY = "leader_election_history";
   static final String MEMBERS = "leader_election_member";
-  static final int NAME_LENGTH = 128;
+
+  /**
+   * Allows a primary key of more than 767 bytes. A table from an older server may not allow that: a
+   * table without an explicit row format keeps the format of the server that created it.
+   */
+  static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
 
   static final String CREATE_LEASES = """
       CREATE TABLE leader_election (
@@ -85,33 +89,9 @@ record LeaseTables(
         Table.find(session, LEASES), Table.find(session, HISTORY), Table.find(session, MEMBERS));
   }
 
-  /**
-   * Returns the statements that bring the tables into the required shape; none if they have it.
-   *
-   * @throws ElectionSetupException if no statement of ours can do that
-   */
-  List<String> missing() {
-    check();
-    return Stream.of(Migration.values())
-        .flatMap((migration) -> migration.ddl(this).stream())
-        .distinct()
-        .toList();
-  }
-
   /** Whether the missing statements create only what the election can do without. */
   static boolean isDispensable(List<String> missing) {
     return missing.stream().allMatch(CREATE_MEMBERS::equals);
-  }
-
-  /**
-   * Whether there is a lease table but something is missing, because the table was created by hand,
-   * or before there was a member table.
-   */
-  boolean needUpgrade() {
-    return this.leases != null
-        && Stream.of(Migration.values())
-            .filter((migration) -> migration != Migration.CREATE)
-            .anyMatch((migration) -> !migration.ddl(this).isEmpty());
   }
 
   /** Whether none of the tables is there. */
@@ -119,7 +99,12 @@ record LeaseTables(
     return this.leases == null && this.history == null && this.members == null;
   }
 
-  private void check() {
+  /**
+   * Checks the shape of the tables.
+   *
+   * @throws ElectionSetupException if no statement of ours can give them the required one
+   */
+  void check() {
     if (this.leases != null) {
       checkLeases(this.leases);
     }
@@ -188,9 +173,20 @@ record LeaseTables(
     if (!table.columns().stream().filter(LeaseTables::isName).allMatch(Table.Column::isExactName)) {
       throw new ElectionSetupException(
           "The names in the table %s are not varchar(%s) or longer with the collation utf8mb4_bin. Found the columns %s."
-              .formatted(table.name(), NAME_LENGTH, table.describe()),
-          "Run this, and start again:\n" + Migration.exactNames(table) + ";");
+              .formatted(table.name(), Table.NAME_LENGTH, table.describe()),
+          "Run this, and start again:\n" + exactNames(table) + ";");
     }
+  }
+
+  /** Returns the statement that gives the names in the history the required collation. */
+  private static String exactNames(Table history) {
+    return """
+        ALTER TABLE leader_election_history
+            MODIFY service_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY leader_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            %s\
+        """.formatted(
+            history.nameLength("service_id"), history.nameLength("leader_id"), LONG_KEYS);
   }
 
   private static boolean isName(Table.Column column) {

@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
@@ -27,18 +28,36 @@ enum Migration {
   SEAL(7, "add seal"),
   MEMBERS(8, "create leader_election_member");
 
-  /**
-   * Allows a primary key of more than 767 bytes. A table from an older server may not allow that: a
-   * table without an explicit row format keeps the format of the server that created it.
-   */
-  private static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
-
   private final int version;
   private final String description;
 
   Migration(int version, String description) {
     this.version = version;
     this.description = description;
+  }
+
+  /**
+   * Returns the statements that bring tables into the required shape; none if they have it.
+   *
+   * @throws ElectionSetupException if no statement of ours can do that
+   */
+  static List<String> missing(LeaseTables tables) {
+    tables.check();
+    return Stream.of(values())
+        .flatMap((migration) -> migration.ddl(tables).stream())
+        .distinct()
+        .toList();
+  }
+
+  /**
+   * Whether there is a lease table but something is missing, because the table was created by hand,
+   * or before there was a member table.
+   */
+  static boolean isUpgrade(LeaseTables tables) {
+    return tables.leases() != null
+        && Stream.of(values())
+            .anyMatch(
+                (migration) -> migration != CREATE && !migration.ddl(tables).isEmpty());
   }
 
   int version() {
@@ -76,8 +95,9 @@ enum Migration {
                     COMMENT 'last write; for people'\
                 """ : null;
       case EXACT_NAMES ->
-        lacks(leases, "service_id", Table.Column::isExactName)
-                || lacks(leases, "leader_id", Table.Column::isExactName)
+        leases != null
+                && (lacks(leases, "service_id", Table.Column::isExactName)
+                    || lacks(leases, "leader_id", Table.Column::isExactName))
             ? """
                 ALTER TABLE leader_election
                     MODIFY service_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
@@ -85,7 +105,10 @@ enum Migration {
                     MODIFY leader_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
                     COMMENT 'holder or designated holder; empty if vacant',
                     %s\
-                """.formatted(length(leases, "service_id"), length(leases, "leader_id"), LONG_KEYS)
+                """.formatted(
+                    leases.nameLength("service_id"),
+                    leases.nameLength("leader_id"),
+                    LeaseTables.LONG_KEYS)
             : null;
       case TERM -> lacks(leases, "term") ? """
                 ALTER TABLE leader_election
@@ -108,22 +131,6 @@ enum Migration {
                     COMMENT 'who led last, and what it left'\
                 """ : null;
     };
-  }
-
-  /** Returns the statement that gives the names in the history the required collation. */
-  static String exactNames(Table history) {
-    return """
-        ALTER TABLE leader_election_history
-            MODIFY service_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            MODIFY leader_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            %s\
-        """.formatted(length(history, "service_id"), length(history, "leader_id"), LONG_KEYS);
-  }
-
-  private static long length(@Nullable Table table, String column) {
-    long length =
-        table == null ? 0 : table.column(column).map(Table.Column::length).orElse(0L);
-    return Math.max(LeaseTables.NAME_LENGTH, length);
   }
 
   private static boolean lacks(@Nullable Table table, String column) {

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 record Table(String name, String type, String engine, List<Column> columns) {
 
+  static final int NAME_LENGTH = 128;
+
   /**
    * A column.
    *
@@ -46,13 +48,9 @@ record Table(String name, String type, String engine, List<Column> columns) {
      * different collations.
      */
     boolean isExactName() {
-      return isName()
-          && this.length >= LeaseTables.NAME_LENGTH
+      return this.type.equals("varchar")
+          && this.length >= NAME_LENGTH
           && this.collation.equals("utf8mb4_bin");
-    }
-
-    boolean isName() {
-      return this.type.equals("varchar");
     }
 
     String describe() {
@@ -109,8 +107,9 @@ record Table(String name, String type, String engine, List<Column> columns) {
     return this.columns.stream().filter((column) -> column.name().equals(name)).findFirst();
   }
 
-  boolean has(String name) {
-    return column(name).isPresent();
+  /** The length that a column of names needs, so that no name is cut off. */
+  long nameLength(String name) {
+    return Math.max(NAME_LENGTH, column(name).map(Column::length).orElse(0L));
   }
 
   List<String> names() {

@@ -87,7 +87,7 @@ class LeaseTablesTest {
 
   @Test
   void whatTheDdlMakesIsComplete() {
-    assertThat(changed("leader_election", "term", UnaryOperator.identity()).missing())
+    assertThat(Migration.missing(changed("leader_election", "term", UnaryOperator.identity())))
         .isEmpty();
   }
 
@@ -149,7 +149,7 @@ class LeaseTablesTest {
   }
 
   private static void assertRefused(LeaseTables tables, String fault) {
-    assertThatThrownBy(tables::missing)
+    assertThatThrownBy(() -> Migration.missing(tables))
         .isInstanceOfSatisfying(
             ElectionSetupException.class, (ex) -> assertThat(ex.found()).contains(fault));
   }
