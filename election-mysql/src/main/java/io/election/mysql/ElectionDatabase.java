@@ -2,12 +2,9 @@ package io.election.mysql;
 
 import java.sql.Connection;
 import java.sql.Driver;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
-import java.sql.Statement;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -16,8 +13,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -73,60 +68,14 @@ public final class ElectionDatabase {
     this(dataSource, url, credentials, ElectionDatabase::thread);
   }
 
-  /**
-   * Creates a database whose connections are opened by a driver, without a pool. If the URL names
-   * several hosts, the first one that accepts writes is used.
-   *
-   * @param logins supplies the login for each new connection
-   * @param login the current login
-   * @param timeout how long a new connection may wait for the network
-   * @return the database
-   */
-  public static ElectionDatabase unpooled(Supplier<Login> logins, Login login, Duration timeout) {
-    return unpooled(logins, login, timeout, System::nanoTime);
-  }
-
-  /** Creates it with a monotonic clock, in nanoseconds, by which refused logins are delayed. */
-  static ElectionDatabase unpooled(
-      Supplier<Login> logins, Login login, Duration timeout, LongSupplier ticker) {
-    JdbcUrl url = new JdbcUrl(login.url());
-    if (url.writesToFirstAlone()) {
-      log.warn(
-          "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
-          url.describe());
-    }
-    if (url.endsServerWhenUnused()) {
-      log.warn(
-          "Testcontainers stops the container of {} each time when the last connection to it is closed, which may be one of the election's, and then begins with an empty database: add TC_DAEMON=true to the URL",
-          url.describe());
-    }
-    ConnectBackoff backoff = new ConnectBackoff(ticker);
-    return new ElectionDatabase(
-        new UnpooledConnections(logins, timeout, backoff)::open,
-        backoff,
-        login.url(),
-        login.source(),
-        ElectionDatabase::thread);
-  }
-
   /** Creates a database whose connecting threads come from the given factory. */
   ElectionDatabase(
       DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
-    this(dataSource, new ConnectBackoff(System::nanoTime), url, credentials, threads);
-  }
-
-  private ElectionDatabase(
-      DataSource dataSource,
-      ConnectBackoff backoff,
-      @Nullable String url,
-      String credentials,
-      ThreadFactory threads) {
-    this(
-        () -> backoff.connect("", null, dataSource::getConnection),
-        backoff,
-        url,
-        credentials,
-        threads);
+    this.backoff = new ConnectBackoff(System::nanoTime);
+    this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
+    this.credentials = credentials;
+    this.location = url != null ? new JdbcUrl(url).location() : null;
+    this.threads = threads;
   }
 
   /**
@@ -148,24 +97,8 @@ public final class ElectionDatabase {
     this.threads = threads;
   }
 
-  private static Thread thread(Runnable work) {
+  static Thread thread(Runnable work) {
     return new Thread(work, "election-connect");
-  }
-
-  /**
-   * Returns whether a server accepts writes and is not a replica. The election uses no other
-   * server, because the rows of a replica may be old.
-   *
-   * @param connection a connection to the server, left as it is
-   * @return whether the server is not read-only; a server to which only administrators may write
-   *     counts as read-only
-   * @throws SQLException if the server does not answer
-   */
-  static boolean takesWrites(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
-      return row.next() && Session.string(row, 1).isEmpty();
-    }
   }
 
   /** Where user and password are read, for messages. */

@@ -7,6 +7,7 @@ import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.ElectionDatabase.Settings;
 import java.sql.Connection;
 import java.sql.Driver;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -15,14 +16,20 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Opens a new connection at each call with the current login. If the URL names several hosts, it
  * connects to the first one that accepts writes.
  */
-final class UnpooledConnections {
+public final class UnpooledConnections {
+
+  /** The name under which messages about the election's database are found. */
+  private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
 
   /**
    * The property of both drivers for what the server's {@code performance_schema} shows of a
@@ -43,14 +50,50 @@ final class UnpooledConnections {
    * @param timeout how long a new connection may wait for the network
    * @param backoff keeps a login that a host has refused from being repeated there
    */
-  UnpooledConnections(Supplier<Login> logins, Duration timeout, ConnectBackoff backoff) {
+  private UnpooledConnections(Supplier<Login> logins, Duration timeout, ConnectBackoff backoff) {
     this.logins = logins;
     this.backoff = backoff;
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
   }
 
+  /**
+   * Creates a database whose connections are opened by a driver, without a pool. If the URL names
+   * several hosts, the first one that accepts writes is used.
+   *
+   * @param logins supplies the login for each new connection
+   * @param login the current login
+   * @param timeout how long a new connection may wait for the network
+   * @return the database
+   */
+  public static ElectionDatabase database(Supplier<Login> logins, Login login, Duration timeout) {
+    return database(logins, login, timeout, System::nanoTime);
+  }
+
+  /** Creates it with a monotonic clock, in nanoseconds, by which refused logins are delayed. */
+  static ElectionDatabase database(
+      Supplier<Login> logins, Login login, Duration timeout, LongSupplier ticker) {
+    JdbcUrl url = new JdbcUrl(login.url());
+    if (url.writesToFirstAlone()) {
+      log.warn(
+          "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
+          url.describe());
+    }
+    if (url.endsServerWhenUnused()) {
+      log.warn(
+          "Testcontainers stops the container of {} each time when the last connection to it is closed, which may be one of the election's, and then begins with an empty database: add TC_DAEMON=true to the URL",
+          url.describe());
+    }
+    ConnectBackoff backoff = new ConnectBackoff(ticker);
+    return new ElectionDatabase(
+        new UnpooledConnections(logins, timeout, backoff)::open,
+        backoff,
+        login.url(),
+        login.source(),
+        ElectionDatabase::thread);
+  }
+
   /** Opens a connection with the current login. */
-  Connection open() throws SQLException {
+  private Connection open() throws SQLException {
     Login login = this.logins.get();
     Connection connection = open(login);
     boolean prepared = false;
@@ -103,10 +146,16 @@ final class UnpooledConnections {
     throw failure;
   }
 
+  /**
+   * Returns whether a server accepts writes and is not a replica, and closes the connection if not.
+   * The election uses no other server, because the rows of a replica may be old. A server to which
+   * only administrators may write counts as read-only.
+   */
   private static boolean takesWrites(Connection connection) throws SQLException {
     boolean takesWrites = false;
-    try {
-      takesWrites = ElectionDatabase.takesWrites(connection);
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
+      takesWrites = row.next() && Session.string(row, 1).isEmpty();
       return takesWrites;
     } finally {
       if (!takesWrites) {

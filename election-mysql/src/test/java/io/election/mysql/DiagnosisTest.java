@@ -67,7 +67,7 @@ class DiagnosisTest {
     assertThat(Database.logged(
             ElectionDatabase.class,
             Level.WARN,
-            () -> ElectionDatabase.unpooled(() -> login, login, Duration.ofSeconds(1))))
+            () -> UnpooledConnections.database(() -> login, login, Duration.ofSeconds(1))))
         .hasSize(lines)
         .allSatisfy((line) -> assertThat(line).contains("add TC_DAEMON=true to the URL"));
   }

@@ -171,7 +171,7 @@ class RefusedLoginIT extends ServerDatabase {
     Driver driver = DriverManager.getDriver(url);
     Supplier<Login> logins = () -> new Login(url, this.user, this.password, driver, "a test");
     return closing(new MysqlLeaseStore(
-        ElectionDatabase.unpooled(
+        UnpooledConnections.database(
             logins, logins.get(), Database.OPERATION_TIMEOUT, this.nanos::get),
         SchemaMode.MIGRATE,
         Database.OPERATION_TIMEOUT,

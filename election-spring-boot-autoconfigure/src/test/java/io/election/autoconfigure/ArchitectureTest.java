@@ -396,7 +396,7 @@ class ArchitectureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$(Login|Settings))?|JdbcUrl|MysqlLeaseStore(\\$SchemaMode)?",
+    "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$(Login|Settings))?|JdbcUrl|MysqlLeaseStore(\\$SchemaMode)?|UnpooledConnections",
     "keyvalue, KeyValueLeaseStore|LoginPause|KeyValueServer(\\$.*)?",
     "zookeeper, ZookeeperFence|ZookeeperLeaseStore(\\$Builder)?",
     "etcd, EtcdFence|EtcdLeaseStore(\\$Builder)?"

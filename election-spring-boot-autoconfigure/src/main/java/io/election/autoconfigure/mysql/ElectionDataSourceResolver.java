@@ -5,6 +5,7 @@ import io.election.autoconfigure.ElectionDataSource;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.JdbcUrl;
+import io.election.mysql.UnpooledConnections;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -155,7 +156,7 @@ final class ElectionDataSourceResolver {
     if (login.driver() == null) {
       throw MissingDriverFailureAnalyzer.missingDriver(new JdbcUrl(login.url()).describe());
     }
-    return ElectionDatabase.unpooled(logins, login, this.timeout);
+    return UnpooledConnections.database(logins, login, this.timeout);
   }
 
   /** The application's pool, if it is HikariCP. */
