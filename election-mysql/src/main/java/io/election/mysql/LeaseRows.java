@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -254,6 +255,11 @@ final class LeaseRows {
             asSeen(List.of(serviceId), seen))
         .stream()
         .findFirst();
+  }
+
+  /** Whether the newest term of the history is the one that was read with a row. */
+  static boolean isLast(TermHistory.LastTerm last, LeaseRow seen) {
+    return Objects.equals(last.number(), Version.of(seen).lastTerm());
   }
 
   /**

@@ -263,7 +263,8 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       throws SQLException {
     Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "");
     if (historyCounts.isEmpty()
-        || (historyCounts.get() && !this.history.last(session, serviceId).isAsSeen(seen))) {
+        || (historyCounts.get()
+            && !LeaseRows.isLast(this.history.last(session, serviceId), seen))) {
       return Optional.empty();
     }
     boolean begun = session.updateOne(
@@ -281,10 +282,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
     return Optional.of(seen.term());
   }
 
-  /**
-   * Locks the row first, so that no other node changes the history meanwhile. Gives up if the row
-   * is already locked.
-   */
+  /** Locks the row first, so that no other node changes the history. Gives up if it is locked. */
   private Optional<Long> takeOver(Session session, String serviceId, LeaseRow seen, Claim claim)
       throws SQLException {
     // Fails before the row is locked if there is no greater term: a dropped connection may hold the
@@ -309,7 +307,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       return Optional.empty();
     }
     TermHistory.LastTerm last = this.history.last(session, serviceId);
-    if (historyCounts.get() && !last.isAsSeen(seen)) {
+    if (historyCounts.get() && !LeaseRows.isLast(last, seen)) {
       return Optional.empty();
     }
     if (last.term() >= term) {

@@ -3,7 +3,6 @@ package io.election.mysql;
 import io.election.AuditNote;
 import io.election.PastTerm;
 import io.election.lease.ElectionDirectory;
-import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.TermEnd;
 import java.sql.SQLException;
@@ -65,10 +64,6 @@ final class TermHistory {
     /** The number; 0 if there is none or it is negative. */
     long term() {
       return this.number != null ? Math.max(this.number, 0) : 0;
-    }
-
-    boolean isAsSeen(LeaseRow seen) {
-      return Objects.equals(this.number, LeaseRows.Version.of(seen).lastTerm());
     }
   }
 
