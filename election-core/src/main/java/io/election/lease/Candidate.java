@@ -11,7 +11,10 @@ import io.election.lease.State.Draining;
 import io.election.lease.State.Leader;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -172,6 +175,16 @@ final class Candidate {
 
   boolean isLeader() {
     return this.candidacy.state() instanceof Leader leader && isValid(leader);
+  }
+
+  /** For how many milliseconds the candidates that lead still do, by election. */
+  static Map<String, Long> remaining(Collection<Candidate> candidates) {
+    Map<String, Long> remaining = new HashMap<>();
+    candidates.forEach((candidate) -> candidate
+        .leadership()
+        .ifPresent((leadership) ->
+            remaining.put(candidate.serviceId, leadership.remaining().toMillis())));
+    return remaining;
   }
 
   Optional<Leadership> leadership() {

@@ -9,7 +9,6 @@ import io.election.Names;
 import io.election.lease.State.Follower;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -234,12 +233,12 @@ final class ElectionLog {
         known.stream().map(Names::printable).toList());
   }
 
-  void storeFailed(Throwable failure, Collection<Candidate> candidates, long now) {
-    this.failures.failed(text(failure), consequence(candidates), failure, now);
+  void storeFailed(Throwable failure, Map<String, Long> remaining, long now) {
+    this.failures.failed(text(failure), consequence(remaining), failure, now);
   }
 
-  void renewedInPart(LeaseStoreException failure, Collection<Candidate> undecided, long now) {
-    this.partialRenewals.failed(text(failure), consequence(undecided), failure, now);
+  void renewedInPart(LeaseStoreException failure, Map<String, Long> remaining, long now) {
+    this.partialRenewals.failed(text(failure), consequence(remaining), failure, now);
   }
 
   void renewedAll(long now) {
@@ -459,12 +458,7 @@ final class ElectionLog {
   }
 
   /** Names only the leaderships that end first, because a node may lead hundreds of elections. */
-  private static String consequence(Collection<Candidate> candidates) {
-    Map<String, Long> remaining = new HashMap<>();
-    candidates.forEach((candidate) -> candidate
-        .leadership()
-        .ifPresent((leadership) ->
-            remaining.put(candidate.serviceId(), leadership.remaining().toMillis())));
+  private static String consequence(Map<String, Long> remaining) {
     StringBuilder text = new StringBuilder("keeps trying");
     remaining.entrySet().stream()
         .sorted(Map.Entry.comparingByValue())

@@ -128,7 +128,7 @@ final class StoreCalls {
     this.backoff.failed(
         now,
         this.candidates.stream().anyMatch((candidate) -> candidate.candidacy().ledLast()));
-    this.context.log().storeFailed(failure, this.candidates, now);
+    this.context.log().storeFailed(failure, Candidate.remaining(this.candidates), now);
   }
 
   private <R> void call(Candidate candidate, Step.Call<R> step) throws LeaseStoreException {
@@ -180,7 +180,8 @@ final class StoreCalls {
       }
     }
     if (problem != null) {
-      this.context.log().renewedInPart(problem, failed.keySet(), timing.now());
+      Map<String, Long> remaining = Candidate.remaining(failed.keySet());
+      this.context.log().renewedInPart(problem, remaining, timing.now());
     } else {
       this.context.log().renewedAll(timing.now());
     }

@@ -14,6 +14,7 @@ import io.election.lease.Clocks.Reading;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -211,8 +212,8 @@ class ElectionLogTest {
         .mapToObj((i) -> "; leads 'jobs-%d' for another %d ms unless a renewal succeeds"
             .formatted(i, 9_800 + 10 * i))
         .collect(Collectors.joining());
-    this.log.storeFailed(FAILURE, leaders, 0);
-    this.log.renewedInPart(FAILURE, leaders.subList(0, 5), 0);
+    this.log.storeFailed(FAILURE, Candidate.remaining(leaders), 0);
+    this.log.renewedInPart(FAILURE, Candidate.remaining(leaders.subList(0, 5)), 0);
     this.log.renewedAll(0);
     this.log.storeAnswered(true, 0);
     this.log.storeAnswered(true, 0);
@@ -221,7 +222,7 @@ class ElectionLogTest {
         "WARN it is gone. (keeps trying" + five + ")",
         "INFO the renewal of all leases works again after 1 failures in 0 s",
         "INFO the test store works again after 1 failures in 0 s");
-    this.log.storeFailed(FAILURE, List.of(), 60_000_000_000L);
+    this.log.storeFailed(FAILURE, Map.of(), 60_000_000_000L);
     this.log.storeAnswered(false, 60_000_000_000L);
     this.log.storeAnswered(true, 60_000_000_000L);
     assertThatLinesAre("WARN it is gone. (keeps trying)");
