@@ -107,7 +107,7 @@ public final class Elector {
    * @throws IllegalArgumentException if the node id cannot be used
    * @throws IllegalStateException if the elector is already running
    */
-  public synchronized void start(Collection<? extends LeaseElectionService> services) {
+  public synchronized void start(Collection<? extends Part> services) {
     if (isRunning()) {
       throw new IllegalStateException("The elector runs already");
     }
@@ -138,7 +138,7 @@ public final class Elector {
    * @throws IllegalStateException if the elector is already running, its threads have not ended
    *     yet, or leader work from before the last stop still runs
    */
-  public synchronized void join(Collection<? extends LeaseElectionService> services) {
+  public synchronized void join(Collection<? extends Part> services) {
     if (isRunning() || this.context.storeUse().isLocked()) {
       throw new IllegalStateException("The elector runs already");
     }
@@ -149,9 +149,8 @@ public final class Elector {
     enter(services, true);
   }
 
-  private ElectionRun enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
-    List<Candidate> candidates =
-        services.stream().map(LeaseElectionService::candidate).toList();
+  private ElectionRun enter(Collection<? extends Part> services, boolean stepped) {
+    List<Candidate> candidates = services.stream().map(Part::candidate).toList();
     Node node = new Node(Names.requireNodeId("node id", this.nodeId.get()), settings());
     ElectionRun run = new ElectionRun(this.context, node, candidates, stepped);
     ElectionRun last = this.run;
@@ -345,5 +344,19 @@ public final class Elector {
 
   long now() {
     return this.context.now();
+  }
+
+  /** This node's part in one election. */
+  public abstract static class Part {
+
+    private final Candidate candidate;
+
+    Part(Candidate candidate) {
+      this.candidate = candidate;
+    }
+
+    Candidate candidate() {
+      return this.candidate;
+    }
   }
 }

@@ -13,9 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A node's part in an election that an {@link Elector} runs. Thread-safe. */
-public final class LeaseElectionService implements ElectionService {
-
-  private final Candidate candidate;
+public final class LeaseElectionService extends Elector.Part implements ElectionService {
 
   private final Commands commands;
 
@@ -27,17 +25,13 @@ public final class LeaseElectionService implements ElectionService {
    * @throws IllegalArgumentException if the name cannot be used
    */
   public LeaseElectionService(String serviceId, Elector elector) {
-    this.candidate = elector.candidate(serviceId);
-    this.commands = new Commands(this.candidate, elector);
-  }
-
-  Candidate candidate() {
-    return this.candidate;
+    super(elector.candidate(serviceId));
+    this.commands = new Commands(candidate(), elector);
   }
 
   @Override
   public boolean isLeader() {
-    return this.candidate.isLeader();
+    return candidate().isLeader();
   }
 
   @Override
@@ -52,17 +46,17 @@ public final class LeaseElectionService implements ElectionService {
 
   @Override
   public String serviceId() {
-    return this.candidate.serviceId();
+    return candidate().serviceId();
   }
 
   @Override
   public String nodeId() {
-    return this.candidate.nodeId();
+    return candidate().nodeId();
   }
 
   @Override
   public Optional<Leadership> leadership() {
-    return this.candidate.leadership();
+    return candidate().leadership();
   }
 
   /**
@@ -71,7 +65,7 @@ public final class LeaseElectionService implements ElectionService {
    * @return the age; empty on a follower
    */
   public Optional<Duration> renewalAge() {
-    return this.candidate.renewalAge();
+    return candidate().renewalAge();
   }
 
   /**
@@ -82,12 +76,12 @@ public final class LeaseElectionService implements ElectionService {
    * @return the time; empty if no work is protected
    */
   public Optional<Duration> leaseRemaining() {
-    return this.candidate.leaseRemaining();
+    return candidate().leaseRemaining();
   }
 
   /** Returns this node's standing in the election at this instant. Local. */
   public Standing standing() {
-    return this.candidate.standing();
+    return candidate().standing();
   }
 
   /**
@@ -100,22 +94,22 @@ public final class LeaseElectionService implements ElectionService {
 
   @Override
   public Optional<String> moved() {
-    return this.candidate.moved();
+    return candidate().moved();
   }
 
   @Override
   public Optional<String> leaderId() {
-    return this.candidate.leaderId();
+    return candidate().leaderId();
   }
 
   @Override
   public OptionalLong term() {
-    return this.candidate.term();
+    return candidate().term();
   }
 
   @Override
   public Optional<Duration> leaderLease() {
-    return this.candidate.leaderLease();
+    return candidate().leaderLease();
   }
 
   @Override
@@ -155,12 +149,12 @@ public final class LeaseElectionService implements ElectionService {
 
   @Override
   public Optional<AuditNote> paused() {
-    return this.candidate.paused();
+    return candidate().paused();
   }
 
   @Override
   public List<PastTerm> history() {
-    return this.candidate.history();
+    return candidate().history();
   }
 
   @Override
