@@ -35,7 +35,7 @@ final class EtcdErrors {
   }
 
   static String explain(
-      StatusRuntimeException ex, EtcdChannels endpoints, String prefix, Duration timeout) {
+      StatusRuntimeException ex, String endpoints, String prefix, Duration timeout) {
     String text = text(ex);
     if (text.contains("database space exceeded")) {
       return "etcd is full (%s): it refuses all writes, so no node can renew or lead. Compact and defragment it, or raise --quota-backend-bytes, then run: etcdctl alarm disarm"

@@ -1,6 +1,7 @@
 package io.election.etcd;
 
 import io.election.LeadershipLostException;
+import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Query;
 import io.election.lease.LeaseStoreException;
@@ -40,11 +41,11 @@ public final class EtcdFence implements AutoCloseable {
    */
   public synchronized Compare compare(String serviceId, String nodeId, long term)
       throws LeaseStoreException {
-    String key = EtcdLeaseStore.keyOf(serviceId, term);
+    String key = KeyValueLeaseStore.termKey(serviceId, term);
     this.server.begin();
     Entry found =
         this.server.read(new Query(Set.of(key), Set.of(), true)).entries().get(key);
-    if (found == null || !EtcdLeaseStore.isLed(found.value())) {
+    if (found == null || !KeyValueLeaseStore.isOpenTerm(found.value())) {
       throw new LeadershipLostException(serviceId, nodeId, term, "has ended", null);
     }
     return this.server.isWritten(key, found.version());

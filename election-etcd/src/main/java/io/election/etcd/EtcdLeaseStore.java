@@ -41,14 +41,6 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
     return new Builder(endpoints);
   }
 
-  static String keyOf(String serviceId, long term) {
-    return termKey(serviceId, term);
-  }
-
-  static boolean isLed(String term) {
-    return isOpenTerm(term);
-  }
-
   /** The settings of a store. */
   public static final class Builder {
 

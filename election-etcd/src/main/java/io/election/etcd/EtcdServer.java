@@ -326,7 +326,8 @@ final class EtcdServer implements KeyValueServer {
           this.channels.drop();
         }
         throw new LeaseStoreException(
-            EtcdErrors.explain(ex, this.channels, this.prefix, this.operationTimeout), ex);
+            EtcdErrors.explain(ex, this.channels.toString(), this.prefix, this.operationTimeout),
+            ex);
       }
     }
   }

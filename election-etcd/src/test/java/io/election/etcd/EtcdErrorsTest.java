@@ -59,6 +59,6 @@ class EtcdErrorsTest {
   }
 
   private static String explained(StatusRuntimeException failure) {
-    return EtcdErrors.explain(failure, ENDPOINTS, "/election/", Duration.ofSeconds(2));
+    return EtcdErrors.explain(failure, ENDPOINTS.toString(), "/election/", Duration.ofSeconds(2));
   }
 }

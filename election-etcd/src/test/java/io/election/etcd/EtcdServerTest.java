@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import io.election.LeadershipLostException;
+import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Delete;
@@ -368,7 +369,7 @@ class EtcdServerTest {
   /** Each call of a fence is an operation with its own time. */
   @Test
   void aFenceWorksAfterACallThatWasNotAnswered() throws Exception {
-    String key = EtcdLeaseStore.keyOf("billing", 7);
+    String key = KeyValueLeaseStore.termKey("billing", 7);
     EtcdFence fence = new EtcdFence(server(Duration.ofMillis(300), ""));
     this.etcd.answer((transaction) -> null);
     TxnResponse response = found(9, pair(key, 9, 0));

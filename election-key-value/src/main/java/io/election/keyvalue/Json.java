@@ -13,12 +13,6 @@ final class Json {
           (value) -> value.withValueInclusion(JsonInclude.Include.NON_NULL))
       .build();
 
-  static {
-    // The first use of a type takes some 20 ms, which a take-over should not have to wait for.
-    Term.of(write(Term.MARK));
-    LeaseRecord.of(write(new LeaseRecord("", "", 0L, 0L, LeaseRecord.NO_HEARTBEAT)), "");
-  }
-
   private Json() {}
 
   static String write(Object value) {

@@ -124,7 +124,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * @param term the term in which the work began
    * @return the key
    */
-  protected static String termKey(String serviceId, long term) {
+  public static String termKey(String serviceId, long term) {
     return Keys.term(serviceId, term);
   }
 
@@ -134,7 +134,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * @param value the value
    * @return {@code false} if the term has ended, or no node has led in it
    */
-  protected static boolean isOpenTerm(String value) {
+  public static boolean isOpenTerm(String value) {
     Term term = Term.of(value);
     return term.open() && term.heartbeat() != null;
   }

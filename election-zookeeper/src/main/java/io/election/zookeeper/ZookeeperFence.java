@@ -1,7 +1,9 @@
 package io.election.zookeeper;
 
 import io.election.LeadershipLostException;
+import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.lease.LeaseStoreException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.zookeeper.KeeperException;
@@ -53,10 +55,10 @@ public final class ZookeeperFence implements AutoCloseable {
    */
   public synchronized Op check(String serviceId, String nodeId, long term)
       throws LeaseStoreException {
-    String path = ZookeeperLeaseStore.termPath(this.root, serviceId, term);
+    String path = this.root + "/" + KeyValueLeaseStore.termKey(serviceId, term);
     OpResult result = send(List.of(Op.getData(path))).get(0);
     if (result instanceof OpResult.GetDataResult found
-        && ZookeeperLeaseStore.isOpen(found.getData())) {
+        && KeyValueLeaseStore.isOpenTerm(new String(found.getData(), StandardCharsets.UTF_8))) {
       return Op.check(path, found.getStat().getVersion());
     }
     if (result instanceof OpResult.ErrorResult error && error.getErr() != Code.NONODE.intValue()) {

@@ -2,7 +2,6 @@ package io.election.zookeeper;
 
 import io.election.ElectionSetupException;
 import io.election.keyvalue.KeyValueLeaseStore;
-import java.nio.charset.StandardCharsets;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.HashMap;
@@ -27,14 +26,6 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
 
   private ZookeeperLeaseStore(ZookeeperConnection connection) {
     super(new ZookeeperServer(connection));
-  }
-
-  static String termPath(String root, String serviceId, long term) {
-    return root + "/" + termKey(serviceId, term);
-  }
-
-  static boolean isOpen(byte[] term) {
-    return isOpenTerm(new String(term, StandardCharsets.UTF_8));
   }
 
   /**

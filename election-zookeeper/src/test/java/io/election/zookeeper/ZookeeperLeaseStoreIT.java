@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostException;
 import io.election.keyvalue.KeyValueEdits;
+import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -408,7 +409,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
           .isInstanceOf(LeadershipLostException.class);
 
       hand.addAuthInfo("digest", "operator:secret".getBytes(UTF_8));
-      String node = ZookeeperLeaseStore.termPath(ROOT, SERVICE, term);
+      String node = ROOT + "/" + KeyValueLeaseStore.termKey(SERVICE, term);
       hand.setACL(node, ZooDefs.Ids.CREATOR_ALL_ACL, -1);
       assertThatThrownBy(() -> fence.check(SERVICE, A, term))
           .isInstanceOf(LeaseStoreException.class)
