@@ -2,7 +2,6 @@ package io.election.mysql;
 
 import io.election.ElectionSetupException;
 import io.election.lease.LeaseStoreException;
-import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -28,7 +27,8 @@ final class LeaderElectionSchema {
   private static final int ATTEMPTS = 10;
 
   private final ElectionDatabase database;
-  private final SchemaMode mode;
+  private final boolean checks;
+  private final boolean migrates;
   private final Duration timeToLook;
   private final String bound;
   private boolean ensured;
@@ -46,13 +46,16 @@ final class LeaderElectionSchema {
    * Creates the schema; nothing is done before {@link #ensure()}.
    *
    * @param database the database with the tables
-   * @param mode how the tables are created
+   * @param checks whether the tables are inspected; nothing at all is done otherwise
+   * @param migrates whether what is missing is created
    * @param operationTimeout the bound of one call to the database; inspecting the tables may take 5
    *     s if this is less
    */
-  LeaderElectionSchema(ElectionDatabase database, SchemaMode mode, Duration operationTimeout) {
+  LeaderElectionSchema(
+      ElectionDatabase database, boolean checks, boolean migrates, Duration operationTimeout) {
     this.database = database;
-    this.mode = mode;
+    this.checks = checks;
+    this.migrates = migrates;
     this.timeToLook =
         operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
     this.bound = Diagnosis.bound(this.timeToLook, operationTimeout);
@@ -60,8 +63,7 @@ final class LeaderElectionSchema {
 
   /**
    * Ensures that the tables have the required shape. Does nothing after it has succeeded once, until
-   * {@link #recheck()}, and nothing at all under {@link SchemaMode#NONE}. Several nodes may call this
-   * at the same time.
+   * {@link #recheck()}. Several nodes may call this at the same time.
    *
    * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
    *     waiting does not help
@@ -69,7 +71,7 @@ final class LeaderElectionSchema {
    *     credentials: try again later
    */
   synchronized void ensure() throws LeaseStoreException {
-    if (this.ensured || this.mode == SchemaMode.NONE) {
+    if (this.ensured || !this.checks) {
       return;
     }
     LeaseTables tables = look();
@@ -77,7 +79,7 @@ final class LeaderElectionSchema {
     if (LeaseTables.isDispensable(missing)) {
       attempt(missing, tables);
     } else {
-      if (this.mode == SchemaMode.VALIDATE) {
+      if (!this.migrates) {
         throw new ElectionSetupException(
             "The tables of the election in %s are incomplete, and as.election.mysql.schema=validate does not change them."
                 .formatted(this.database.location()),
@@ -105,7 +107,7 @@ final class LeaderElectionSchema {
    * no members.
    */
   private void attempt(List<String> missing, LeaseTables tables) {
-    if (missing.isEmpty() || this.mode != SchemaMode.MIGRATE || this.denied) {
+    if (missing.isEmpty() || !this.migrates || this.denied) {
       return;
     }
     try {
@@ -121,7 +123,7 @@ final class LeaderElectionSchema {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
       LeaseTables tables = LeaseTables.find(session);
       List<String> missing = Migration.missing(tables);
-      if (!missing.isEmpty() && this.mode == SchemaMode.MIGRATE) {
+      if (!missing.isEmpty() && this.migrates) {
         checkRights(session, missing);
       }
       return tables;

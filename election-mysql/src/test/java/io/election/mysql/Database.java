@@ -83,7 +83,11 @@ final class Database {
   }
 
   static LeaderElectionSchema schema(DataSource dataSource, String url, SchemaMode mode) {
-    return new LeaderElectionSchema(new ElectionDatabase(dataSource, url), mode, OPERATION_TIMEOUT);
+    return new LeaderElectionSchema(
+        new ElectionDatabase(dataSource, url),
+        mode != SchemaMode.NONE,
+        mode == SchemaMode.MIGRATE,
+        OPERATION_TIMEOUT);
   }
 
   /** Runs a call and returns what a class has logged meanwhile, from a level on. */

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import io.election.mysql.ElectionDatabase.Login;
-import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -28,9 +27,7 @@ class DiagnosisTest {
   })
   void theTimeOutIsTheOneThatApplied(long operationTimeout, String told) {
     LeaderElectionSchema schema = new LeaderElectionSchema(
-        failing(new SQLTimeoutException("late")),
-        SchemaMode.MIGRATE,
-        Duration.ofMillis(operationTimeout));
+        failing(new SQLTimeoutException("late")), true, true, Duration.ofMillis(operationTimeout));
     assertThatThrownBy(schema::ensure).hasMessageContaining("host/app did not answer " + told);
   }
 
