@@ -11,15 +11,11 @@ import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.core.MethodClassKey;
 import org.springframework.util.function.SingletonSupplier;
 
 /** Runs a call on the leader, and skips or refuses it elsewhere. */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
-
-  private static final Logger log = LoggerFactory.getLogger(LeaderOnlyInterceptor.class);
 
   private final LeaderOnlyMethods methods;
 
@@ -88,24 +84,6 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
   private record Known(Class<?> targetClass, Guard guard) {}
 
-  /** The guard of one method. */
-  @FunctionalInterface
-  interface Guard {
-    @Nullable
-    Object call(MethodInvocation invocation) throws Throwable;
-  }
-
-  static void logSkip(String method, LeaderOnlyCalls.Gate gate) {
-    if (gate.isStarting()) {
-      log.warn(
-          "skipped {}: this node does not lead election '{}' while it starts, so it may be that no node does the work. Do it in a method with @EventListener and the parameter LeadershipAcquiredEvent",
-          method,
-          gate.serviceId());
-      return;
-    }
-    log.debug("skipped {}: this node does not lead election '{}'", method, gate.serviceId());
-  }
-
   private record CallGuard(
       LeaderOnlyCalls calls,
       LeaderOnlyCalls.Gate gate,
@@ -124,7 +102,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
           throw this.gate.notLeader();
         }
-        logSkip(this.method, this.gate);
+        Guard.logSkip(this.method, this.gate);
         return this.skipped.get();
       }
       boolean continues = false;

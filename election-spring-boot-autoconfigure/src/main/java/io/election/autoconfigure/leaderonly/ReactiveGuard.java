@@ -19,7 +19,7 @@ import reactor.core.publisher.SignalType;
  * Asks the election at each subscription, and only then calls the method. Spring calls a reactive
  * scheduled method once, at start, and subscribes to its result again and again.
  */
-final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
+final class ReactiveGuard implements Guard {
 
   private final ReactiveAdapter adapter;
 
@@ -83,7 +83,7 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
       if (this.onFollower == LeaderOnly.OnFollower.THROW) {
         return Mono.error(gate.notLeader());
       }
-      LeaderOnlyInterceptor.logSkip(this.method, gate);
+      Guard.logSkip(this.method, gate);
       return Mono.empty();
     }
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
