@@ -6,9 +6,6 @@ import io.election.mysql.ElectionDatabase;
 import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.JdbcUrl;
 import io.election.mysql.UnpooledConnections;
-import java.sql.Driver;
-import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -17,7 +14,6 @@ import java.util.Set;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -30,7 +26,6 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
-import org.springframework.util.ClassUtils;
 
 /**
  * Determines how the elector connects: through the {@link ElectionDataSource} if there is one,
@@ -205,7 +200,8 @@ final class ElectionDataSourceResolver {
         url,
         properties.getUsername(),
         properties.getPassword(),
-        driver(driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
+        HikariPool.driver(
+            driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
         "spring.datasource");
   }
 
@@ -242,29 +238,8 @@ final class ElectionDataSourceResolver {
         details.getJdbcUrl(),
         details.getUsername(),
         details.getPassword(),
-        driver(details.getDriverClassName()),
+        HikariPool.driver(details.getDriverClassName()),
         "spring.datasource or what replaces it (JdbcConnectionDetails)");
-  }
-
-  /** The driver of a pool, which need not name its class. */
-  static @Nullable Driver driver(@Nullable String className, String url) {
-    String name =
-        className != null ? className : DatabaseDriver.fromJdbcUrl(url).getDriverClassName();
-    if (name != null) {
-      return driver(name);
-    }
-    try {
-      return DriverManager.getDriver(url);
-    } catch (SQLException ex) {
-      return null;
-    }
-  }
-
-  private static @Nullable Driver driver(@Nullable String className) {
-    ClassLoader classLoader = ClassUtils.getDefaultClassLoader();
-    return className != null && ClassUtils.isPresent(className, classLoader)
-        ? (Driver) BeanUtils.instantiateClass(ClassUtils.resolveClassName(className, classLoader))
-        : null;
   }
 
   private static ElectionSetupException unreadable(

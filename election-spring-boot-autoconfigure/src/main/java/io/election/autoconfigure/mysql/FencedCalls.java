@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -61,10 +62,20 @@ final class FencedCalls implements TermBoundCalls {
 
   private final Supplier<ElectionDataSourceResolver> connection;
 
-  /** Both parameters are requested when first needed. */
-  FencedCalls(Supplier<CommitFence> fence, Supplier<ElectionDataSourceResolver> connection) {
+  private final Function<Supplier<FencedCalls>, BeanPostProcessor> installer;
+
+  /**
+   * Creates the calls. The first two parameters are requested when first needed.
+   *
+   * @param installer creates what lets transaction managers report to these calls
+   */
+  FencedCalls(
+      Supplier<CommitFence> fence,
+      Supplier<ElectionDataSourceResolver> connection,
+      Function<Supplier<FencedCalls>, BeanPostProcessor> installer) {
     this.fence = fence;
     this.connection = connection;
+    this.installer = installer;
   }
 
   @Override
@@ -101,7 +112,7 @@ final class FencedCalls implements TermBoundCalls {
 
   @Override
   public BeanPostProcessor installer() {
-    return new CommitFenceInstaller(() -> this);
+    return this.installer.apply(() -> this);
   }
 
   @Override

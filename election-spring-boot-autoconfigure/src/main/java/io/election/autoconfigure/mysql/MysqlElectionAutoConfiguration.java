@@ -121,7 +121,8 @@ public final class MysqlElectionAutoConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static FencedCalls fencedCalls(
         ObjectProvider<CommitFence> fence, ObjectProvider<ElectionDataSourceResolver> connection) {
-      return new FencedCalls(SingletonSupplier.of(fence::getObject), connection::getObject);
+      return new FencedCalls(
+          SingletonSupplier.of(fence::getObject), connection::getObject, CommitFenceInstaller::new);
     }
   }
 }

@@ -46,7 +46,8 @@ class FencedCallsTest {
         () -> {
           throw new AssertionError("not asked");
         },
-        FencedCallsTest::resolver);
+        FencedCallsTest::resolver,
+        CommitFenceInstaller::new);
   }
 
   private static ElectionDataSourceResolver resolver() {
@@ -146,9 +147,12 @@ class FencedCallsTest {
         getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
           throw failure;
         });
-    FencedCalls calls = new FencedCalls(() -> new CommitFence(Duration.ofSeconds(1)), () -> {
-      throw new AssertionError("not asked");
-    });
+    FencedCalls calls = new FencedCalls(
+        () -> new CommitFence(Duration.ofSeconds(1)),
+        () -> {
+          throw new AssertionError("not asked");
+        },
+        CommitFenceInstaller::new);
     assertThatThrownBy(() -> calls.hold("'manager'", connection, new Terms(), () -> true, true))
         .isInstanceOf(DataAccessException.class)
         .hasCause(failure);
