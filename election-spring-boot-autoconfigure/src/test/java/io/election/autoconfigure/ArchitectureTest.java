@@ -30,6 +30,7 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Calendar;
 import java.util.Date;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,6 +38,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -98,6 +100,80 @@ class ArchitectureTest {
   @Test
   void noPackagesDependOnEachOther() {
     slices().matching("io.(**)").should().beFreeOfCycles().check(CLASSES);
+  }
+
+  /**
+   * References are found by name in the sources, since the compiler inlines constants. Exempt are
+   * what the language or Spring wants to be written both ways (the subtypes of a sealed type, the
+   * condition behind an annotation), and by name one decision in three files and what is about to
+   * go.
+   */
+  @Test
+  void noFilesOfAPackageDependOnEachOther() throws IOException {
+    Map<Path, Map<String, String>> packages = new TreeMap<>();
+    for (Path file : sources("(?!benchmarks|playground|mysql-failover|election-test-support).*")) {
+      String name = file.getFileName().toString().replace(".java", "");
+      if (!name.equals("package-info")) {
+        packages
+            .computeIfAbsent(file.getParent(), (folder) -> new TreeMap<>())
+            .put(name, Files.readString(file));
+      }
+    }
+    Set<Set<String>> circles = new HashSet<>();
+    packages.forEach((folder, files) -> {
+      if (!folder.endsWith("joint")) {
+        circles.addAll(circles(files));
+      }
+    });
+    assertThat(packages).hasSizeGreaterThan(10);
+    // a candidacy chooses a step, whose answer changes the candidacy
+    assertThat(circles).containsExactly(Set.of("Candidacy", "Step", "TakeoverRule"));
+  }
+
+  @Test
+  void circlesOfFilesAreFound() {
+    assertThat(circles(Map.of(
+            "A", "import io.election.B.Nested; class A { Nested b; /* D */ }",
+            "B", "class B { int c = C.ONE; }",
+            "C", "import static io.election.A.one; class C { static final int ONE = one(); }",
+            "D", "// D knows A\nclass D { A a; String e = \"E\"; }",
+            "E", "sealed interface E permits F { D d(); }",
+            "F", "@Conditional(G.class) record F() implements E {}",
+            "G", "class G { F f; java.util.E other; }")))
+        .containsExactly(Set.of("A", "B", "C"));
+  }
+
+  /**
+   * Returns the sets of files that need each other.
+   *
+   * @param files the sources of one package, by the names of their types
+   */
+  private static Set<Set<String>> circles(Map<String, String> files) {
+    Pattern unread =
+        Pattern.compile("(?s)/\\*.*?\\*/|\"\"\".*?\"\"\"|\"(\\\\.|[^\"\\\\\n])*\"|//[^\n]*"
+            + "|@Conditional\\([^)]*\\)|\\bpermits [^{]*|\\bpackage [^;]*;");
+    Pattern name = Pattern.compile("(?<![\\w.])(?:io\\.election\\.(?:[a-z]+\\.)*)?([A-Z]\\w*)");
+    Map<String, Set<String>> reached = new TreeMap<>();
+    files.forEach((file, source) -> reached.put(
+        file,
+        name.matcher(unread.matcher(source).replaceAll(" "))
+            .results()
+            .map((found) -> found.group(1))
+            .filter((found) -> files.containsKey(found) && !found.equals(file))
+            .collect(Collectors.toCollection(TreeSet::new))));
+    for (String through : reached.keySet()) {
+      for (Set<String> from : reached.values()) {
+        if (from.contains(through)) {
+          from.addAll(reached.get(through));
+        }
+      }
+    }
+    return reached.keySet().stream()
+        .filter((file) -> reached.get(file).contains(file))
+        .map((file) -> reached.get(file).stream()
+            .filter((other) -> reached.get(other).contains(file))
+            .collect(Collectors.toSet()))
+        .collect(Collectors.toSet());
   }
 
   @Test
