@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
+import org.springframework.aop.MethodMatcher;
 import org.springframework.aop.TargetClassAware;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -310,7 +311,7 @@ final class LeaderOnlyValidator
     }
     Method method = guarded.method();
     if (!advisor.getPointcut().getClassFilter().matches(targetClass)
-        || !advisor.getPointcut().getMethodMatcher().matches(method, targetClass)) {
+        || !isSeen(method, targetClass, advisor.getPointcut().getMethodMatcher())) {
       return "the bean's proxy is one of " + targetClass.getName()
           + ", on which the annotation cannot be seen; put it on that type or on its interface";
     }
@@ -327,6 +328,16 @@ final class LeaderOnlyValidator
     return !guarded.annotated() || isCallable(proxyClass, guarded, targetClass)
         ? null
         : "the bean's proxy has only the methods of its interfaces, and none of them declares this one. Put it into an interface, or set spring.aop.proxy-target-class=true";
+  }
+
+  /** A proxy that the application has made has no method of the class behind it, but its own. */
+  private static boolean isSeen(Method method, Class<?> targetClass, MethodMatcher guarded) {
+    return guarded.matches(method, targetClass)
+        || (Proxy.isProxyClass(targetClass)
+            && Arrays.stream(targetClass.getMethods())
+                .anyMatch((own) -> own.getName().equals(method.getName())
+                    && Arrays.equals(own.getParameterTypes(), method.getParameterTypes())
+                    && guarded.matches(own, targetClass)));
   }
 
   private boolean isCallable(Class<?> proxyClass, Guarded guarded, Class<?> targetClass) {

@@ -28,9 +28,12 @@ import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
@@ -91,6 +94,7 @@ class LeaderOnlyBeansTest {
         shape("factory's Spring proxy", factory(Late.class, true), Late.class),
         shape("factory's interface with an annotation", factory(Typed.class, true), Typed.class),
         shape("factory's inherited interface", factory(SubTyped.class, false), Plain.class),
+        shape("application's own proxy", proxied(new Behind()), Late.class),
         shape("prototype", job((definition) -> definition.setScope("prototype")), Job.class),
         shape("scoped proxy", (runner) -> runner.withUserConfiguration(Scopes.class), Job.class),
         shape("lazy bean", job((definition) -> definition.setLazyInit(true)), Job.class));
@@ -121,6 +125,7 @@ class LeaderOnlyBeansTest {
       protected method                        | @LeaderOnly class Job { protected String text() { return hidden(); } private String hidden() { return "ran"; } }
       inherited protected method              | @LeaderOnly class Base { protected String text() { return "ran"; } } class Job extends Base {}
       configuration class                     | @Configuration class Job { @LeaderOnly public String text() { return "ran"; } }
+      other methods of a consumer             | interface Late { @LeaderOnly String text(); @LeaderOnly void handleMessage(String text, int n); } class Job implements Late, MessageHandler { public String text() { return "ran"; } public void handleMessage(String text, int n) {} public void handleMessage(Message<?> message) {} }
       placeholder                             | class Job { @LeaderOnly("${which:default}") public String text() { return "ran"; } }
       """)
   void guardedWhateverItsClassLooksLike(String name, String code) {
@@ -193,24 +198,63 @@ class LeaderOnlyBeansTest {
         .contains(row.toList().stream().skip(1).map(String::valueOf).toList());
   }
 
-  @Test
-  void lazyBeanIsRefusedWhenItIsMade() {
-    jobOf("class Job { @LeaderOnly(\"reports\") public void run() {} }")
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      class Job { @LeaderOnly("reports") public void run() {} } | names election 'reports'
+      @Aspect class Job { @LeaderOnly public void run() {} }    | it is an aspect
+      """)
+  void lazyBeanIsRefusedWhenItIsMade(String code, String why) {
+    jobOf(code)
         .withInitializer((context) ->
             context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
         .run((context) -> assertThatExceptionOfType(BeanCreationException.class)
             .isThrownBy(() -> context.getBean("job"))
             .havingRootCause()
-            .withMessageContaining("names election 'reports'"));
+            .withMessageContaining(why));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      interface Late { @LeaderOnly void run(); } class Job implements Late { public void run() {} @LeaderOnly public void text() {} } | Job.text() | only the methods of its interfaces
+      interface Plain { void text(); } class Job implements Plain { public void text() {} @LeaderOnly public void text(int n) {} }   | Job.text() | only the methods of its interfaces
+      final class Job { @LeaderOnly public void text() {} }                                                                          | Job is final
+      """)
+  void classThatAProxyOfItsInterfacesCannotGuardIsRefused(ArgumentsAccessor row) {
+    assertThat(StartFailure.text(
+            jobOf(row.getString(0)).withPropertyValues("spring.aop.proxy-target-class=false")))
+        .contains(row.toList().stream().skip(1).map(String::valueOf).toList());
   }
 
   @Test
-  void methodThatNoInterfaceOfTheProxyHasIsRefused() {
-    String code =
-        "class Job implements Runnable { public void run() {} @LeaderOnly public void text() {} }";
+  void finalClassIsGuardedByAProxyOfItsInterfaces() {
+    assertGuarded(
+        jobOf(
+                "interface Late { @LeaderOnly String text(); } final class Job implements Late { public String text() { return \"ran\"; } }")
+            .withPropertyValues("spring.aop.proxy-target-class=false"),
+        LeaderOnlyBeansTest::text);
+  }
+
+  @Test
+  void methodThatOnlyTheObjectBehindAProxyHasIsRefused() {
+    assertThat(StartFailure.text(proxied(new More()).apply(this.contextRunner)))
+        .contains("method " + More.class.getName() + ".more()", "the annotation cannot be seen");
+  }
+
+  /** Only the proxy tells what is behind it, and its target may be another one at each call. */
+  @Test
+  void methodBehindAProxyWithoutAGuardIsRefused() {
+    ProxyFactory proxies = new ProxyFactory(Plain.class, new HotSwappableTargetSource(new Job()));
     assertThat(StartFailure.text(
-            jobOf(code).withPropertyValues("spring.aop.proxy-target-class=false")))
-        .contains("Job.text()", "only the methods of its interfaces");
+            this.contextRunner.withBean("job", Plain.class, () -> (Plain) proxies.getProxy())))
+        .contains("method " + Job.class.getName() + ".text()", "has no proxy that guards it");
+  }
+
+  @ParameterizedTest
+  @ValueSource(classes = {Late.class, Plain.class})
+  void productIsNotMadeAtTheStartIfThereIsNothingToCheck(Class<?> type) {
+    this.contextRunner
+        .withBean(FactoryBean.class, () -> new Unavailable(type))
+        .run((context) -> assertThat(context).hasNotFailed());
   }
 
   @Test
@@ -248,10 +292,25 @@ class LeaderOnlyBeansTest {
         .withInitializer((context) -> context
             .getBeanFactory()
             .registerSingleton(LeaderOnlyValidator.TEST_OVERRIDES, new Object()))
+        .withBean("texts", Texts.class)
         .run((context) -> {
           assertThat(context).hasNotFailed();
-          assertThat(output).contains("@LeaderOnly does not guard bean 'job'");
+          assertThat(output)
+              .contains("bean 'job', which a test may have replaced")
+              .doesNotContain("bean 'texts', which");
         });
+  }
+
+  /** Spring prepares the instance of a test class as if it were a bean, but makes no proxy of it. */
+  @Test
+  void instanceOfATestClassIsLeftAlone() {
+    this.contextRunner.run((context) -> {
+      LeaderOnlyValidator check = context.getBean(LeaderOnlyValidator.class);
+      Job test = new Job();
+      String name = Job.class.getName() + AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX;
+      assertThat(check.postProcessBeforeInitialization(test, name)).isSameAs(test);
+      assertThat(check.postProcessAfterInitialization(test, name)).isSameAs(test);
+    });
   }
 
   @Test
@@ -342,6 +401,12 @@ class LeaderOnlyBeansTest {
 
   private static UnaryOperator<ApplicationContextRunner> job(BeanDefinitionCustomizer how) {
     return (runner) -> runner.withBean("job", Job.class, Job::new, how);
+  }
+
+  /** A proxy of its interfaces, which the application makes. */
+  private static UnaryOperator<ApplicationContextRunner> proxied(Late job) {
+    return (runner) ->
+        runner.withBean("job", Late.class, () -> (Late) new ProxyFactory(job).getProxy());
   }
 
   private static UnaryOperator<ApplicationContextRunner> factory(Class<?> type, boolean spring) {
@@ -488,6 +553,39 @@ class LeaderOnlyBeansTest {
     @LeaderOnly
     public Optional<String> work() {
       return Optional.of("ran");
+    }
+  }
+
+  static class Behind implements Late {
+
+    @Override
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  static class More extends Behind {
+
+    @LeaderOnly
+    public void more() {}
+  }
+
+  /** Makes objects on request: several, or one that has no guarded method. */
+  record Unavailable(Class<?> type) implements FactoryBean<Object> {
+
+    @Override
+    public Object getObject() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Class<?> getObjectType() {
+      return this.type;
+    }
+
+    @Override
+    public boolean isSingleton() {
+      return this.type == Plain.class;
     }
   }
 
