@@ -91,6 +91,7 @@ class LifecycleHooksTest {
     assertThat(StartFailure.text(this.contextRunner.withBean(hook)))
         .contains(
             "@LeaderOnly cannot guard bean", hook.getName() + ".", "it is called when the node")
+        .containsPattern("leadership \\(@?[A-Z].*\\), when it does not lead")
         .contains("No node would do the work", "LeadershipAcquiredEvent");
   }
 
@@ -131,6 +132,7 @@ class LifecycleHooksTest {
         AnyEvent.class,
         Acquired.class,
         Repeated.class,
+        RepeatedAtOnce.class,
         InitializedGuarded.class,
         ClosedGuarded.class,
         Named.class,
@@ -450,6 +452,12 @@ class LifecycleHooksTest {
   static class Repeated {
     @LeaderOnly
     @Scheduled(initialDelay = 1000, fixedDelayString = "PT1H")
+    public void run() {}
+  }
+
+  static class RepeatedAtOnce {
+    @LeaderOnly
+    @Scheduled(initialDelay = 1000, fixedDelay = 0)
     public void run() {}
   }
 
