@@ -155,7 +155,7 @@ final class ZookeeperServer implements KeyValueServer {
     List<Op> write = List.of(Op.setData(path(CLOCK), EMPTY, -1));
     List<OpResult> results = this.session.multi("Reading", write);
     if (code(results.get(0)) == Code.NONODE) {
-      create(CLOCK, EMPTY);
+      create(CLOCK);
       results = this.session.multi("Reading", write);
     }
     if (results.get(0) instanceof OpResult.SetDataResult result) {
@@ -241,7 +241,7 @@ final class ZookeeperServer implements KeyValueServer {
 
   private void createParents(String key) throws LeaseStoreException {
     for (int end = key.indexOf('/'); end >= 0; end = key.indexOf('/', end + 1)) {
-      create(key.substring(0, end), EMPTY);
+      create(key.substring(0, end));
     }
   }
 
@@ -250,7 +250,7 @@ final class ZookeeperServer implements KeyValueServer {
    * exists and to which this user may not write, ZooKeeper returns the same error as for a missing
    * one; the creation of the next node shows whether it exists.
    */
-  private void create(String key, byte[] data) throws LeaseStoreException {
+  private void create(String key) throws LeaseStoreException {
     String path = path(key);
     LeaseStoreException refusal = new LeaseStoreException(path + " was deleted meanwhile.");
     int end = 0;
@@ -258,8 +258,7 @@ final class ZookeeperServer implements KeyValueServer {
     do {
       end = path.indexOf('/', end + 1);
       String node = end > 0 ? path.substring(0, end) : path;
-      Op create =
-          Op.create(node, end > 0 ? EMPTY : data, this.connection.acl(), CreateMode.PERSISTENT);
+      Op create = Op.create(node, EMPTY, this.connection.acl(), CreateMode.PERSISTENT);
       OpResult result = this.session.multi("Creating " + node, List.of(create)).get(0);
       code = code(result);
       if (code != Code.OK && code != Code.NODEEXISTS && code != Code.NONODE) {
