@@ -11,7 +11,6 @@ import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooKeeper;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,8 +24,7 @@ class LateRequestIT {
   private static final String TERM = "/term-7";
   private static final String HEARTBEAT = "/heartbeat";
 
-  @AutoClose
-  private static final Zookeeper server = Zookeeper.start();
+  private static final Zookeeper server = Zookeeper.shared();
 
   private ZooKeeper hand;
   private TcpProxy proxy;

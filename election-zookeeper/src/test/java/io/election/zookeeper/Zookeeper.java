@@ -28,6 +28,8 @@ import org.awaitility.Awaitility;
 /** A server of ZooKeeper in a process of its own, with its own port and folder. */
 public final class Zookeeper implements AutoCloseable {
 
+  private static Zookeeper shared;
+
   private final Path folder;
   private final int port;
   private final List<String> jvmOptions;
@@ -39,6 +41,15 @@ public final class Zookeeper implements AutoCloseable {
     this.port = port;
     this.jvmOptions = jvmOptions;
     this.process = launch();
+  }
+
+  /** Returns the server of this run of tests. */
+  static synchronized Zookeeper shared() {
+    if (shared == null) {
+      shared = start();
+      Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
+    }
+    return shared;
   }
 
   /** Starts a server that is an ensemble by itself. */
@@ -315,11 +326,18 @@ public final class Zookeeper implements AutoCloseable {
   static ZooKeeper connect(String connectString) {
     try {
       ZooKeeper client = new ZooKeeper(connectString, 40_000, Zookeeper::ignore);
-      Awaitility.await("connected").until(() -> client.getState().isConnected());
+      awaitConnected(client);
       return client;
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
+  }
+
+  /** A client whose attempt fell into a restart waits for its answer as long as for a session. */
+  static void awaitConnected(ZooKeeper client) {
+    Awaitility.await("connected")
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> client.getState().isConnected());
   }
 
   static void ignore(WatchedEvent event) {}

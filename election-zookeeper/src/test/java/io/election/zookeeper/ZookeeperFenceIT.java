@@ -2,13 +2,21 @@ package io.election.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.Leadership;
+import io.election.LeadershipLostEvent;
+import io.election.LeadershipLostException;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import io.election.test.Signal;
+import io.election.testing.Leases;
 import java.io.BufferedReader;
 import java.time.Duration;
 import java.util.List;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
@@ -18,23 +26,24 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-@Tag("faults")
 class ZookeeperFenceIT {
 
   private static final String ROOT = "/soa/master/services";
   private static final String SERVICE = "billing";
 
-  private Zookeeper server;
+  private final Zookeeper server = Zookeeper.shared();
+
   private ZooKeeper client;
   private ZookeeperFence fence;
 
   @BeforeEach
   void start() throws Exception {
-    this.server = Zookeeper.start();
     this.client = this.server.connect();
+    Zookeeper.deleteAll(this.client, "/soa");
     this.fence =
         ZookeeperLeaseStore.builder(this.server.connectString()).root(ROOT).buildFence();
     for (String path : List.of("/fenced", "/unfenced")) {
+      Zookeeper.deleteAll(this.client, path);
       this.client.create(path, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
   }
@@ -43,7 +52,6 @@ class ZookeeperFenceIT {
   void stop() throws Exception {
     this.fence.close();
     this.client.close();
-    this.server.close();
   }
 
   private static long awaitTerm(Node node) {
@@ -56,6 +64,7 @@ class ZookeeperFenceIT {
   }
 
   @Test
+  @Tag("faults")
   void aLeaderThatWasPausedDoesNotWriteInTheTermOfTheNext() throws Exception {
     Process paused = Zookeeper.launch(FencedWork.class, this.server.connectString(), ROOT, SERVICE);
     try (BufferedReader output = paused.inputReader()) {
@@ -88,5 +97,49 @@ class ZookeeperFenceIT {
       read = output.readLine();
     }
     assertThat(read).isEqualTo(line);
+  }
+
+  /** The path of the check is that of a client with the same connect string. */
+  @Test
+  void workDoesNotBeginOrEndInATermThatHasEndedOrNeverWas() throws Exception {
+    this.client.addAuthInfo("digest", "election:secret".getBytes(UTF_8));
+    this.client.create("/soa", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+    String connectString = this.server.connectString() + "/soa";
+    ZookeeperLeaseStore.Builder builder = ZookeeperLeaseStore.builder(connectString)
+        .root("/ours")
+        .credentials("election", "secret")
+        .operationTimeout(Duration.ofSeconds(20))
+        .property("zookeeper.sasl.client", "false");
+    ZooKeeper below = Zookeeper.connect(connectString);
+    below.addAuthInfo("digest", "election:secret".getBytes(UTF_8));
+    try (ZookeeperLeaseStore store = builder.build();
+        ZookeeperFence ours = builder.buildFence()) {
+      LeaseRow created = Leases.create(store, SERVICE, "a", 10_000, 0).orElseThrow();
+      long term = Leases.begin(store, SERVICE, created, 10_000).orElseThrow();
+      Op inThisTerm = ours.check(SERVICE, "a", term);
+      below.multi(List.of(inThisTerm));
+
+      TermEnd ending = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, null);
+      assertThat(store.release(SERVICE, "a", term, "", ending)).isTrue();
+      assertThatThrownBy(() -> below.multi(List.of(inThisTerm)))
+          .isInstanceOf(KeeperException.BadVersionException.class);
+      assertThatThrownBy(() -> ours.check(SERVICE, "a", term))
+          .isInstanceOf(LeadershipLostException.class);
+      assertThatThrownBy(() -> ours.check(SERVICE, "a", term + 1))
+          .isInstanceOf(LeadershipLostException.class);
+      assertThatThrownBy(() -> ours.check("another", "a", term))
+          .isInstanceOf(LeadershipLostException.class);
+      try (ZookeeperFence stranger =
+          ZookeeperLeaseStore.builder(connectString).root("/ours").buildFence()) {
+        assertThatThrownBy(() -> stranger.check(SERVICE, "a", term))
+            .isInstanceOf(LeaseStoreException.class)
+            .hasMessageContaining("ZooKeeper does not show /ours/~terms/" + SERVICE + "/")
+            .hasMessageContaining(": NOAUTH");
+        assertThat(stranger.acl()).isEqualTo(ZooDefs.Ids.OPEN_ACL_UNSAFE);
+      }
+    } finally {
+      below.close();
+      Zookeeper.deleteAll(this.client, "/soa");
+    }
   }
 }

@@ -2,22 +2,10 @@ package io.election.zookeeper;
 
 import io.election.keyvalue.HandBackContract;
 import io.election.lease.LeaseStore;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 
 class ZookeeperHandBackIT extends HandBackContract {
 
-  private static Zookeeper server;
-
-  @BeforeAll
-  static void start() {
-    server = Zookeeper.start();
-  }
-
-  @AfterAll
-  static void end() {
-    server.close();
-  }
+  private static final Zookeeper server = Zookeeper.shared();
 
   @Override
   protected LeaseStore newStore() {

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeadershipAcquiredEvent;
-import io.election.LeadershipLostException;
 import io.election.keyvalue.KeyValueEdits;
-import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -31,16 +29,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -53,23 +47,14 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   /** The disk of a test machine may be slow. */
   private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
-  @AutoClose
-  private static final Zookeeper server = Zookeeper.start();
+  private static final Zookeeper server = Zookeeper.shared();
 
   /** One connection of the operator, because the client takes 100 ms to close one. */
   private static final ZooKeeper hand = server.connect();
 
-  @AfterAll
-  static void disconnect() throws Exception {
-    hand.close();
-  }
-
   @BeforeEach
   void deleteAll() throws Exception {
-    // A client whose attempt fell into a restart waits for its answer as long as for a session.
-    Awaitility.await("connected")
-        .atMost(Duration.ofMinutes(1))
-        .until(() -> hand.getState().isConnected());
+    Zookeeper.awaitConnected(hand);
     Zookeeper.deleteAll(hand, "/soa");
   }
 
@@ -382,42 +367,6 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     hand.delete(ROOT + "/~identity", -1);
     assertThat(row(SERVICE).leaderId()).isEqualTo(A);
     hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
-  }
-
-  /** The path of the check is that of a client with the same connect string. */
-  @Test
-  void workDoesNotBeginOrEndInATermThatHasEndedOrNeverWas() throws Exception {
-    long term = led(SERVICE, A).term();
-    String connectString = server.connectString() + "/soa";
-    ZooKeeper client = Zookeeper.connect(connectString);
-    try (ZookeeperFence fence =
-        builder(connectString, "/master/services").acl("world:anyone:cdrw").buildFence()) {
-      Op inThisTerm = fence.check(SERVICE, A, term);
-      client.multi(List.of(inThisTerm));
-      assertThat(fence.acl())
-          .containsExactly(
-              new ACL(ZooDefs.Perms.ALL & ~ZooDefs.Perms.ADMIN, ZooDefs.Ids.ANYONE_ID_UNSAFE));
-
-      assertThat(store().release(SERVICE, A, term, "", RESIGNED)).isTrue();
-      assertThatThrownBy(() -> client.multi(List.of(inThisTerm)))
-          .isInstanceOf(KeeperException.BadVersionException.class);
-      assertThatThrownBy(() -> fence.check(SERVICE, A, term))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThatThrownBy(() -> fence.check(SERVICE, A, term + 1))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThatThrownBy(() -> fence.check("another", A, term))
-          .isInstanceOf(LeadershipLostException.class);
-
-      hand.addAuthInfo("digest", "operator:secret".getBytes(UTF_8));
-      String node = ROOT + "/" + KeyValueLeaseStore.termKey(SERVICE, term);
-      hand.setACL(node, ZooDefs.Ids.CREATOR_ALL_ACL, -1);
-      assertThatThrownBy(() -> fence.check(SERVICE, A, term))
-          .isInstanceOf(LeaseStoreException.class)
-          .hasMessageContaining(
-              "ZooKeeper does not show " + node.substring("/soa".length()) + ": NOAUTH");
-    } finally {
-      client.close();
-    }
   }
 
   @Test
