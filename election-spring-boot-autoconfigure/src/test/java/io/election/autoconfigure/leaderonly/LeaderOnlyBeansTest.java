@@ -237,7 +237,7 @@ class LeaderOnlyBeansTest {
   @Test
   void methodThatOnlyTheObjectBehindAProxyHasIsRefused() {
     assertThat(StartFailure.text(proxied(new More()).apply(this.contextRunner)))
-        .contains("method " + More.class.getName() + ".more()", "the annotation cannot be seen");
+        .contains("method " + More.class.getName() + ".run()", "the annotation cannot be seen");
   }
 
   /** Only the proxy tells what is behind it, and its target may be another one at each call. */
@@ -564,10 +564,11 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  static class More extends Behind {
+  static class More extends Behind implements Runnable {
 
+    @Override
     @LeaderOnly
-    public void more() {}
+    public void run() {}
   }
 
   /** Makes objects on request: several, or one that has no guarded method. */
