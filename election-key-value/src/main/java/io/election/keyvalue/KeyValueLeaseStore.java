@@ -152,7 +152,6 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     begin();
     long asked = this.clock.millis();
     Map<String, View> views = poll(serviceIds);
-    this.followed.saw(views.values());
     long middle = asked + (this.clock.millis() - asked) / 2;
     Map<String, Reading> readings = new LinkedHashMap<>();
     views.forEach((id, view) -> {
