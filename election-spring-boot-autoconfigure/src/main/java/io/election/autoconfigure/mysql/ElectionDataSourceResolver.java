@@ -200,8 +200,7 @@ final class ElectionDataSourceResolver {
         url,
         properties.getUsername(),
         properties.getPassword(),
-        HikariPool.driver(
-            driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
+        Drivers.of(driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
         "spring.datasource");
   }
 
@@ -238,7 +237,7 @@ final class ElectionDataSourceResolver {
         details.getJdbcUrl(),
         details.getUsername(),
         details.getPassword(),
-        HikariPool.driver(details.getDriverClassName()),
+        Drivers.of(details.getDriverClassName()),
         "spring.datasource or what replaces it (JdbcConnectionDetails)");
   }
 

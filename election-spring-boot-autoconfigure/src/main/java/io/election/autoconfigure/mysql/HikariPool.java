@@ -7,16 +7,11 @@ import com.zaxxer.hikari.util.Credentials;
 import io.election.ElectionSetupException;
 import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.ElectionDatabase.Settings;
-import java.sql.Driver;
-import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.BeanUtils;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
-import org.springframework.boot.jdbc.DatabaseDriver;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -93,7 +88,7 @@ record HikariPool(HikariDataSource hikari) {
         url,
         username,
         password,
-        driver(this.hikari.getDriverClassName(), url),
+        Drivers.of(this.hikari.getDriverClassName(), url),
         this.hikari.getCredentialsProvider() != null
             ? "the credentials provider of the connection pool"
             : "the connection pool",
@@ -110,27 +105,5 @@ record HikariPool(HikariDataSource hikari) {
         .getDataSourceProperties()
         .forEach((name, value) -> properties.put(name.toString(), value.toString()));
     return properties;
-  }
-
-  /** The driver of a pool, which need not name its class. */
-  private static @Nullable Driver driver(@Nullable String className, String url) {
-    String name =
-        className != null ? className : DatabaseDriver.fromJdbcUrl(url).getDriverClassName();
-    if (name != null) {
-      return driver(name);
-    }
-    try {
-      return DriverManager.getDriver(url);
-    } catch (SQLException ex) {
-      return null;
-    }
-  }
-
-  /** The driver of a class; {@code null} if the class is missing. */
-  static @Nullable Driver driver(@Nullable String className) {
-    ClassLoader classLoader = ClassUtils.getDefaultClassLoader();
-    return className != null && ClassUtils.isPresent(className, classLoader)
-        ? (Driver) BeanUtils.instantiateClass(ClassUtils.resolveClassName(className, classLoader))
-        : null;
   }
 }
