@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  * them does. There is none while a part has none. A node acquires all parts in one term, or gives
  * back what it has taken; it never leads by fewer.
  *
- * <p>Two nodes whose lists share a part never lead at the same time, for the reasons that hold for
- * that part alone:
+ * <p>Two nodes whose lists share a part never lead at the same time. The reasons are those of that
+ * part alone:
  *
  * <ul>
  *   <li>The elector takes the deadline before the first part is asked, and a renewal counts only if
