@@ -111,7 +111,7 @@ class ArchitectureTest {
   @Test
   void noFilesOfAPackageDependOnEachOther() throws IOException {
     Map<Path, Map<String, String>> packages = new TreeMap<>();
-    for (Path file : sources("(?!benchmarks|playground|mysql-failover|election-test-support).*")) {
+    for (Path file : sources("(?!lab/(?!embedded)|mysql-failover).*")) {
       String name = file.getFileName().toString().replace(".java", "");
       if (!name.equals("package-info")) {
         packages
@@ -370,7 +370,7 @@ class ArchitectureTest {
   void noNumberIsWrittenInTheLocaleOfTheProcess() throws IOException {
     Pattern number = Pattern.compile("%[-+ ,(#0-9.$]*[deEfgG]\\b");
     List<String> found = new ArrayList<>();
-    for (Path file : sources("(?!benchmarks).*")) {
+    for (Path file : sources("(?!lab/benchmarks).*")) {
       Files.readAllLines(file).stream()
           .filter((line) -> number.matcher(line).find() && !line.contains("Locale.ROOT"))
           .forEach((line) -> found.add(file.getFileName() + ": " + line.strip()));

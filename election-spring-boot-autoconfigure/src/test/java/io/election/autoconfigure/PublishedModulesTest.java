@@ -41,7 +41,7 @@ class PublishedModulesTest {
             "election-etcd",
             "election-spring-boot-autoconfigure",
             "election-spring-boot-starter",
-            "mysql-failover");
+            "mysql-failover/rules");
   }
 
   /** Renaming a module later breaks the modules that require it. */
@@ -53,7 +53,7 @@ class PublishedModulesTest {
     "election-key-value, io.election.keyvalue",
     "election-zookeeper, io.election.zookeeper",
     "election-etcd, io.election.etcd",
-    "mysql-failover, io.election.mysql.failover",
+    "mysql-failover/rules, io.election.mysql.failover",
     "election-spring-boot-autoconfigure, io.election.autoconfigure"
   })
   void eachJarHasAModuleName(String module, String name) throws IOException {

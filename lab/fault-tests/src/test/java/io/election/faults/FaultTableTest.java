@@ -1,0 +1,107 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The table of faults in the documentation matches the tests. */
+class FaultTableTest {
+
+  private final String table;
+
+  FaultTableTest() throws IOException {
+    this.table = Files.readString(Path.of("..", "..", "docs", "reliability.md"));
+  }
+
+  @Test
+  void everyFaultHasATest() {
+    Set<Integer> numbers = new TreeSet<>();
+    documented().forEach((name) -> numbers.add(Integer.parseInt(name.substring(6, 8))));
+    assertThat(numbers)
+        .containsExactlyElementsOf(IntStream.rangeClosed(1, 64).boxed().toList());
+  }
+
+  @Test
+  void everyTestOfAFaultIsInTheTable() throws Exception {
+    assertThat(documented()).containsAll(tests().map(Method::getName).toList());
+  }
+
+  @Test
+  void everyTestInTheTableIsThere() throws Exception {
+    Set<String> names = tests().map(Method::getName).collect(Collectors.toSet());
+    names.addAll(testsOfOtherModules());
+    assertThat(names).containsAll(documented());
+  }
+
+  @Test
+  void whatIsBoldRunsInEveryBuild() throws Exception {
+    Set<String> always = tests()
+        .filter((test) -> !test.isAnnotationPresent(Tag.class)
+            && !test.getDeclaringClass().isAnnotationPresent(Tag.class))
+        .map(Method::getName)
+        .collect(Collectors.toCollection(TreeSet::new));
+    Set<String> bold = documented("\\*\\*`(fault_\\w+)`\\*\\*");
+    bold.removeAll(testsOfOtherModules());
+    assertThat(bold).isEqualTo(always);
+  }
+
+  private Set<String> documented() {
+    return documented("`(?:\\w+\\.)?(fault_\\w+)`");
+  }
+
+  private Set<String> documented(String pattern) {
+    return Pattern.compile(pattern)
+        .matcher(this.table)
+        .results()
+        .map((match) -> match.group(1))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** Faults that need no server and no process of their own are played where the code is. */
+  private static Set<String> testsOfOtherModules() throws IOException {
+    Set<String> names = new TreeSet<>();
+    Pattern test = Pattern.compile("\\bvoid (fault_\\w+)\\(");
+    try (Stream<Path> files = Files.walk(Path.of("..", ".."))) {
+      for (Path file : files.filter(FaultTableTest::isTestOfAnotherModule).toList()) {
+        test.matcher(Files.readString(file))
+            .results()
+            .forEach((match) -> names.add(match.group(1)));
+      }
+    }
+    return names;
+  }
+
+  private static boolean isTestOfAnotherModule(Path file) {
+    String path = file.toString();
+    return path.matches("\\.\\./\\.\\./[\\w/-]+/src/(test|main)/java/.*(Test|IT|Contract)\\.java")
+        && !path.startsWith("../../lab/fault-tests/");
+  }
+
+  private static Stream<Method> tests() throws Exception {
+    Path folder = Path.of(
+        FaultTableTest.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    List<Method> tests = new ArrayList<>();
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(folder.resolve("io/election/faults"), "*IT.class")) {
+      for (Path file : files) {
+        String name = file.getFileName().toString().replace(".class", "");
+        tests.addAll(List.of(Class.forName("io.election.faults." + name).getDeclaredMethods()));
+      }
+    }
+    return tests.stream().filter((method) -> method.getName().startsWith("fault_"));
+  }
+}
