@@ -32,6 +32,9 @@ class DocumentationTest {
   private static final Pattern INLINE =
       Pattern.compile("(?<!`)`((?:mvn|curl|java) [^`\\n]+)`(?!`)");
 
+  /** {@code MODULE} stands for any. */
+  private static final Pattern MODULE = Pattern.compile("(?: -pl |\\G,)(?!MODULE )([^ ,]+)");
+
   private static final Pattern COMMAND = Pattern.compile("(?:\\$ )?((?:mvn|curl|java|kubectl) .*)");
 
   /**
@@ -137,6 +140,16 @@ class DocumentationTest {
       assertThat(command.replaceAll("'[^']*'|\"[^\"]*\"", ""))
           .as("unquoted: %s", command)
           .doesNotContainPattern("[?*\\[]");
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void commandsNameModulesByTheirFolders(Path page) throws IOException {
+    for (String command : commands(page)) {
+      assertThat(MODULE.matcher(command).results().map((found) -> found.group(1)))
+          .as(command)
+          .allSatisfy((module) -> assertThat(ROOT.resolve(module + "/pom.xml")).exists());
     }
   }
 
