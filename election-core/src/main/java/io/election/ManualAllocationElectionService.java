@@ -1,5 +1,6 @@
 package io.election;
 
+import io.election.LeadershipLostEvent.Reason;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -18,6 +19,9 @@ import org.slf4j.LoggerFactory;
  * {@link #lostLeader()} the node does not lead until {@link #becomeLeader()} is called or the node
  * is restarted.
  *
+ * <p>A {@linkplain #disabled disabled} election is allocated to each process, and counts it as
+ * leader even while it does not run, since no other process can lead.
+ *
  * <p>Thread-safe. Can be restarted after a stop.
  */
 public final class ManualAllocationElectionService implements ElectionService {
@@ -35,6 +39,8 @@ public final class ManualAllocationElectionService implements ElectionService {
   private final Consumer<LeadershipEvent> listener;
 
   private final InstantSource clock;
+
+  private final boolean disabled;
 
   private boolean running;
 
@@ -63,12 +69,47 @@ public final class ManualAllocationElectionService implements ElectionService {
       Predicate<String> isThisNode,
       Consumer<LeadershipEvent> listener,
       InstantSource clock) {
+    this(serviceId, leaderId, nodeId, isThisNode, listener, clock, false);
+  }
+
+  private ManualAllocationElectionService(
+      String serviceId,
+      String leaderId,
+      Supplier<String> nodeId,
+      Predicate<String> isThisNode,
+      Consumer<LeadershipEvent> listener,
+      InstantSource clock,
+      boolean disabled) {
     this.serviceId = Names.requireUsable("service id", serviceId);
     this.leaderId = leaderId;
     this.nodeId = nodeId;
     this.isThisNode = isThisNode;
     this.listener = listener;
     this.clock = clock;
+    this.disabled = disabled;
+    this.allocated = disabled;
+    this.leadsSince = disabled ? clock.instant() : null;
+  }
+
+  /**
+   * Creates the service of a disabled election: this process counts as leader, from now on and after
+   * a stop too, until {@link #lostLeader()} is called. Events are delivered while it runs.
+   *
+   * @param serviceId the name of the election; 1 to 128 characters
+   * @param nodeId supplies the id of this node
+   * @param listener receives all events in order, on the thread that caused them; its exceptions
+   *     are logged
+   * @param clock the wall clock; {@code InstantSource.system()} in production
+   * @return the service
+   * @throws IllegalArgumentException if the name of the election cannot be used
+   */
+  public static ManualAllocationElectionService disabled(
+      String serviceId,
+      Supplier<String> nodeId,
+      Consumer<LeadershipEvent> listener,
+      InstantSource clock) {
+    return new ManualAllocationElectionService(
+        serviceId, "", nodeId, (leaderId) -> true, listener, clock, true);
   }
 
   /** Starts to lead if this node is the allocated leader. Does nothing if already started. */
@@ -89,11 +130,14 @@ public final class ManualAllocationElectionService implements ElectionService {
     }
   }
 
-  /** Stops leading. Does nothing if not started. */
+  /** Stops leading, unless the election is disabled. Does nothing if not started. */
   public synchronized void stop() {
     if (this.running) {
       this.running = false;
-      follow(LeadershipLostEvent.Reason.STOPPED);
+      if (isLeader()) {
+        this.leadsSince = this.disabled ? this.leadsSince : null;
+        lost(Reason.STOPPED);
+      }
     }
   }
 
@@ -105,22 +149,27 @@ public final class ManualAllocationElectionService implements ElectionService {
   /**
    * Starts to lead if this node is the allocated leader; otherwise does nothing.
    *
-   * @throws IllegalStateException if the node is not running
+   * @throws IllegalStateException if the node is not running, unless the election is disabled
    */
   @Override
   public synchronized void becomeLeader() {
-    if (!this.running) {
+    if (!this.running && !this.disabled) {
       throw new IllegalStateException(
           "Election '%s' is not running on this node".formatted(this.serviceId));
     }
-    if (this.allocated) {
+    if (this.allocated && !isLeader()) {
       lead();
     }
   }
 
   @Override
   public synchronized void lostLeader() {
-    follow(LeadershipLostEvent.Reason.RESIGNED);
+    if (isLeader()) {
+      this.leadsSince = null;
+      if (this.running) {
+        lost(Reason.RESIGNED);
+      }
+    }
   }
 
   @Override
@@ -165,6 +214,11 @@ public final class ManualAllocationElectionService implements ElectionService {
   }
 
   @Override
+  public void forceElection(AuditNote auditNote, ExpectedLeader expected) {
+    throw undecidable();
+  }
+
+  @Override
   public void pause(AuditNote auditNote) {
     throw undecidable();
   }
@@ -176,30 +230,34 @@ public final class ManualAllocationElectionService implements ElectionService {
 
   private UnsupportedOperationException undecidable() {
     return new UnsupportedOperationException(
-        "The leader of election '%s' is allocated by as.election.manual.leader-id (%s): change it there and restart the nodes"
-            .formatted(this.serviceId, this.leaderId));
+        this.disabled
+            ? "Election '%s' is disabled by as.election.enabled=false: this process counts as leader"
+                .formatted(this.serviceId)
+            : "The leader of election '%s' is allocated by as.election.manual.leader-id (%s): change it there and restart the nodes"
+                .formatted(this.serviceId, this.leaderId));
   }
 
   private void lead() {
-    if (this.leadsSince == null) {
-      this.leadsSince = this.clock.instant();
+    this.leadsSince = this.clock.instant();
+    if (!this.disabled) {
       log.info(
           "become leader by manual allocation: election '{}', node {}", this.serviceId, nodeId());
+    }
+    if (this.running) {
       report(new LeadershipAcquiredEvent(
           this.serviceId, nodeId(), 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
     }
   }
 
-  private void follow(LeadershipLostEvent.Reason reason) {
-    if (this.leadsSince != null) {
-      this.leadsSince = null;
+  private void lost(Reason reason) {
+    if (!this.disabled) {
       log.info(
           "lost leader by manual allocation: election '{}', node {} ({})",
           this.serviceId,
           nodeId(),
           reason);
-      report(new LeadershipLostEvent(this.serviceId, nodeId(), 0, reason));
     }
+    report(new LeadershipLostEvent(this.serviceId, nodeId(), 0, reason));
   }
 
   private void report(LeadershipEvent event) {

@@ -89,4 +89,46 @@ class ManualAllocationElectionServiceTest {
     service.start();
     assertThat(service.isLeader()).isTrue();
   }
+
+  /** No other process can lead. */
+  @Test
+  void disabledElectionCountsThisProcessAsLeaderWhetherItRunsOrNot() {
+    ManualAllocationElectionService service =
+        ManualAllocationElectionService.disabled("jobs", () -> "a", this.events::add, () -> NOW);
+    assertThat(service.leadership()).contains(new Leadership(0, NOW, Leadership.UNLIMITED));
+    service.lostLeader();
+    assertThat(service.isLeader()).isFalse();
+    assertThat(service.leaderId()).isEmpty();
+    service.becomeLeader();
+    assertThat(this.events).isEmpty();
+
+    service.start();
+    service.lostLeader();
+    service.becomeLeader();
+    service.stop();
+    assertThat(service.leaderId()).contains("a");
+    assertThat(this.events)
+        .containsExactly(
+            acquired(),
+            lost(LeadershipLostEvent.Reason.RESIGNED),
+            acquired(),
+            lost(LeadershipLostEvent.Reason.STOPPED));
+
+    service.lostLeader();
+    service.start();
+    assertThat(service.isLeader()).isTrue();
+    assertThat(this.events).hasSize(5).last().isEqualTo(acquired());
+    assertThatThrownBy(() -> service.designate("b"))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessage(
+            "Election 'jobs' is disabled by as.election.enabled=false: this process counts as leader");
+  }
+
+  private static LeadershipEvent acquired() {
+    return new LeadershipAcquiredEvent("jobs", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED);
+  }
+
+  private static LeadershipEvent lost(LeadershipLostEvent.Reason reason) {
+    return new LeadershipLostEvent("jobs", "a", 0, reason);
+  }
 }

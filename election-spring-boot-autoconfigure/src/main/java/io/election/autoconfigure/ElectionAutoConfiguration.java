@@ -20,8 +20,8 @@ import org.springframework.context.annotation.Import;
 @EnableConfigurationProperties(ElectionProperties.class)
 @Import({
   ElectionsConfiguration.class,
-  DisabledElectionConfiguration.class,
-  ManualAllocationElectionConfiguration.class,
+  FixedElectionConfiguration.Disabled.class,
+  FixedElectionConfiguration.Allocated.class,
   LeaseElectionConfiguration.class,
   UnavailableElectionConfiguration.class
 })

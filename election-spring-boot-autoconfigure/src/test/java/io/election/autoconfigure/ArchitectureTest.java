@@ -226,10 +226,8 @@ class ArchitectureTest {
             // when a member came and was last there, for people
             "Members.announce",
             // since when a node leads, for people
-            "DisabledElectionService.<init>",
-            "DisabledElectionService.becomeLeader",
-            "DisabledElectionService.start",
             "JointElection.change",
+            "ManualAllocationElectionService.<init>",
             "ManualAllocationElectionService.lead",
             "State.ledBy",
             // times in the history of a store for tests, for people
