@@ -10,7 +10,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
-import io.election.test.Signal;
+import io.election.support.Signal;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

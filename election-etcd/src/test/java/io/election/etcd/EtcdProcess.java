@@ -1,9 +1,9 @@
 package io.election.etcd;
 
-import io.election.test.Signal;
-import io.election.test.TestServer;
-import io.election.test.Tool;
-import io.election.test.process.IsolatedHosts;
+import io.election.support.Signal;
+import io.election.support.TestServer;
+import io.election.support.Tool;
+import io.election.support.process.IsolatedHosts;
 import io.grpc.InsecureChannelCredentials;
 import java.io.IOException;
 import java.io.UncheckedIOException;

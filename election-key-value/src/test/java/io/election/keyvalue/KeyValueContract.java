@@ -1,8 +1,8 @@
 package io.election.keyvalue;
 
 import io.election.lease.LeaseStore;
-import io.election.testing.ManualEdits;
-import io.election.testing.ManualEditsContract;
+import io.election.test.ManualEdits;
+import io.election.test.ManualEditsContract;
 
 /** The contract of a store, over keys in memory. */
 abstract class KeyValueContract extends ManualEditsContract {

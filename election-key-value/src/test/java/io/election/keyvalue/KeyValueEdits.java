@@ -1,7 +1,7 @@
 package io.election.keyvalue;
 
-import io.election.testing.ManualEdits;
-import io.election.testing.ManualEdits.Term;
+import io.election.test.ManualEdits;
+import io.election.test.ManualEdits.Term;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

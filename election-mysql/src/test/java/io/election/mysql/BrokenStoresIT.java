@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 import static org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder.request;
 
-import io.election.test.ConnectionSource;
-import io.election.test.Proxies;
-import io.election.test.TestServer;
+import io.election.support.ConnectionSource;
+import io.election.support.Proxies;
+import io.election.support.TestServer;
 import java.lang.reflect.InvocationTargetException;
 import java.sql.Connection;
 import java.sql.Statement;

@@ -3,8 +3,8 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.election.test.TestDataSource;
-import io.election.test.TestDatabase;
+import io.election.support.TestDataSource;
+import io.election.support.TestDatabase;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;

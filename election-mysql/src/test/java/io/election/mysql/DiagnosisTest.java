@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import io.election.mysql.ElectionDatabase.Login;
-import io.election.test.ConnectionSource;
+import io.election.support.ConnectionSource;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;

@@ -3,8 +3,8 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.election.test.ConnectionSource;
-import io.election.test.Proxies;
+import io.election.support.ConnectionSource;
+import io.election.support.Proxies;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;

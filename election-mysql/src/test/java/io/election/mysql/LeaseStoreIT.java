@@ -3,7 +3,7 @@ package io.election.mysql;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.mysql.OnEveryServer.Server;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import java.util.Locale;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterAll;

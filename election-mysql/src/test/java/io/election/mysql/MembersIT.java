@@ -10,7 +10,7 @@ import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.testing.Leases;
+import io.election.test.Leases;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

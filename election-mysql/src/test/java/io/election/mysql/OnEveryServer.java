@@ -1,7 +1,7 @@
 package io.election.mysql;
 
-import io.election.test.DatabaseImage;
-import io.election.test.TestServer;
+import io.election.support.DatabaseImage;
+import io.election.support.TestServer;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

@@ -1,8 +1,8 @@
 package io.election.mysql;
 
 import io.election.mysql.OnEveryServer.Server;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.junit.jupiter.api.AfterEach;

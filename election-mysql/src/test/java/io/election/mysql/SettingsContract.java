@@ -1,8 +1,8 @@
 package io.election.mysql;
 
 import io.election.lease.LeaseStore;
-import io.election.test.TestServer;
-import io.election.testing.StoreFaults;
+import io.election.support.TestServer;
+import io.election.test.StoreFaults;
 import java.util.function.Supplier;
 
 /** With settings that make no difference when a connection breaks, and little when nodes race. */

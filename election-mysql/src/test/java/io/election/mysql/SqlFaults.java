@@ -2,12 +2,12 @@ package io.election.mysql;
 
 import io.election.lease.LeaseStore;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.test.ConnectionSource;
-import io.election.test.MovingDataSource;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.TcpProxy;
-import io.election.testing.StoreFaults;
+import io.election.support.ConnectionSource;
+import io.election.support.MovingDataSource;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.TcpProxy;
+import io.election.test.StoreFaults;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

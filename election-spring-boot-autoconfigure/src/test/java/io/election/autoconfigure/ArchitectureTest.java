@@ -70,13 +70,12 @@ class ArchitectureTest {
       .as("the decision function");
 
   /** The part of the test kit that configures Spring Boot tests. */
-  private static final DescribedPredicate<JavaClass> SPRING_TEST = resideInAnyPackage(
-          "io.election.testing")
-      .and(simpleNameStartingWith("AutoConfigureElection"));
+  private static final DescribedPredicate<JavaClass> SPRING_TEST =
+      resideInAnyPackage("io.election.test").and(simpleNameStartingWith("AutoConfigureElection"));
 
   /** The contracts of a store, and what they stand on. */
   private static final DescribedPredicate<JavaClass> CONTRACT = resideInAnyPackage(
-          "io.election.testing")
+          "io.election.test")
       .and(simpleNameContaining("Contract")
           .or(nameContaining("LeaseStoreFixture"))
           .or(nameContaining("StoreFaults")));
@@ -207,7 +206,7 @@ class ArchitectureTest {
   /** Each exception says what its reading is for. */
   @Test
   void noWallClockDecides() {
-    assertThat(wallClockReadings(CLASSES.that(not(resideInAnyPackage("io.election.test..")))))
+    assertThat(wallClockReadings(CLASSES.that(not(resideInAnyPackage("io.election.support..")))))
         .containsExactlyInAnyOrder(
             // ends a leadership, never begins or lengthens one: a suspension stops the other clock
             "Clocks.readOnce",
@@ -404,18 +403,18 @@ class ArchitectureTest {
   void theTestKitStandsOnTheCoreAloneAndNothingStandsOnIt() {
     classes()
         .that()
-        .resideInAPackage("io.election.testing")
+        .resideInAPackage("io.election.test")
         .and(not(SPRING_TEST))
         .and(not(CONTRACT))
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
-            "io.election.testing", "io.election", "io.election.lease", "java..", "org.jspecify.."))
+            "io.election.test", "io.election", "io.election.lease", "java..", "org.jspecify.."))
         .check(CLASSES);
     classes()
         .that(CONTRACT)
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
-            "io.election.testing",
+            "io.election.test",
             "io.election",
             "io.election.lease",
             "java..",
@@ -424,16 +423,16 @@ class ArchitectureTest {
             "org.jspecify.."))
         .check(CLASSES);
     noClasses()
-        .that(not(resideInAnyPackage("io.election.testing")))
+        .that(not(resideInAnyPackage("io.election.test")))
         .should()
-        .dependOnClassesThat(resideInAnyPackage("io.election.testing"))
+        .dependOnClassesThat(resideInAnyPackage("io.election.test"))
         .check(CLASSES);
   }
 
   @Test
   void productionKeepsNoLeaseInMemory() {
     noClasses()
-        .that(not(resideInAnyPackage("io.election.testing"))
+        .that(not(resideInAnyPackage("io.election.test"))
             .and(not(simpleNameStartingWith(MemoryLeaseStore.class.getSimpleName()))))
         .should()
         .dependOnClassesThat(JavaClass.Predicates.equivalentTo(MemoryLeaseStore.class))

@@ -3,8 +3,8 @@ package io.election.autoconfigure;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
 import java.time.Duration;
 import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;

@@ -48,7 +48,7 @@ class PublishedModulesTest {
   @ParameterizedTest
   @CsvSource({
     "election-core, io.election.core",
-    "election-test, io.election.testing",
+    "election-test, io.election.test",
     "election-mysql, io.election.mysql",
     "election-key-value, io.election.keyvalue",
     "election-zookeeper, io.election.zookeeper",

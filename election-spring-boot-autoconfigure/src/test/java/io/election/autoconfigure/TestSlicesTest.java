@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeaderOnly;
-import io.election.testing.AutoConfigureElection;
-import io.election.testing.ScriptedElection;
+import io.election.test.AutoConfigureElection;
+import io.election.test.ScriptedElection;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -2,7 +2,7 @@ package io.election.ownstore;
 
 import io.election.lease.LeaseStore;
 import io.election.ownstore.NotebookLeaseStore.Page;
-import io.election.testing.LeaseStoreContract;
+import io.election.test.LeaseStoreContract;
 import java.util.HashMap;
 import java.util.Map;
 

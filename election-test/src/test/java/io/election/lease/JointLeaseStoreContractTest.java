@@ -1,8 +1,8 @@
 package io.election.lease;
 
-import io.election.testing.ElectionDirectoryContract;
-import io.election.testing.ManualEdits;
-import io.election.testing.ManualEditsContract;
+import io.election.test.ElectionDirectoryContract;
+import io.election.test.ManualEdits;
+import io.election.test.ManualEditsContract;
 import java.lang.reflect.Proxy;
 import java.util.LinkedHashMap;
 import java.util.List;

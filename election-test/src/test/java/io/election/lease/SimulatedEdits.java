@@ -2,7 +2,7 @@ package io.election.lease;
 
 import io.election.AuditNote;
 import io.election.lease.MemoryLeaseStore.Row;
-import io.election.testing.ManualEdits;
+import io.election.test.ManualEdits;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

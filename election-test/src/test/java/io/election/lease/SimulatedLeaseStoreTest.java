@@ -1,7 +1,7 @@
 package io.election.lease;
 
-import io.election.testing.ManualEdits;
-import io.election.testing.OlderToolsContract;
+import io.election.test.ManualEdits;
+import io.election.test.OlderToolsContract;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**

@@ -3,7 +3,7 @@ package io.election.zookeeper;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.LocalSampler;
+import io.election.support.process.LocalSampler;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;

@@ -2,8 +2,8 @@ package io.election.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.Claim;
-import io.election.test.process.LocalSampler;
+import io.election.support.process.Claim;
+import io.election.support.process.LocalSampler;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;

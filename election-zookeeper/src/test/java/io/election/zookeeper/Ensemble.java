@@ -1,7 +1,7 @@
 package io.election.zookeeper;
 
-import io.election.test.TestServer;
-import io.election.test.process.TcpProxy;
+import io.election.support.TestServer;
+import io.election.support.process.TcpProxy;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

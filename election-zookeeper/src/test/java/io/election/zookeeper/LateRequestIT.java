@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.apache.zookeeper.ZooDefs.Ids.OPEN_ACL_UNSAFE;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.TcpProxy;
+import io.election.support.process.TcpProxy;
 import java.util.List;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Op;

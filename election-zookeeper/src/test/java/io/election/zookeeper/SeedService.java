@@ -1,7 +1,7 @@
 package io.election.zookeeper;
 
-import io.election.test.process.Claim;
-import io.election.test.process.LeadershipLog;
+import io.election.support.process.Claim;
+import io.election.support.process.LeadershipLog;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.zookeeper.AsyncCallback;

@@ -3,7 +3,7 @@ package io.election.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.LeadershipLostEvent;
-import io.election.testing.ScriptedElection;
+import io.election.test.ScriptedElection;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
-import io.election.test.TestDatabase;
-import io.election.test.Tool;
-import io.election.test.process.TcpProxy;
+import io.election.support.TestDatabase;
+import io.election.support.Tool;
+import io.election.support.process.TcpProxy;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;

@@ -3,7 +3,7 @@ package io.election.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
-import io.election.testing.SimulatedElection;
+import io.election.test.SimulatedElection;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionProperties;
 import io.election.autoconfigure.MysqlNode;
-import io.election.test.Tool;
+import io.election.support.Tool;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;

@@ -9,7 +9,7 @@ import io.election.ElectionService;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.MysqlNode;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -9,7 +9,7 @@ import io.election.AuditNote;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.MysqlNode;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -10,7 +10,7 @@ import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
 import io.election.autoconfigure.MysqlNode;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import io.election.zookeeper.Zookeeper;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -21,7 +21,7 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.MemoryLeaseStore;
 import io.election.lease.TermEnd;
-import io.election.testing.Leases;
+import io.election.test.Leases;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.LinkedHashMap;

@@ -7,7 +7,7 @@ import com.zaxxer.hikari.HikariCredentialsProvider;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
 import io.election.autoconfigure.MysqlNode;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.flywaydb.core.Flyway;

@@ -13,7 +13,7 @@ import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
 import io.election.lease.LeaseElectionService;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;

@@ -9,7 +9,7 @@ import io.election.ElectionService;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;

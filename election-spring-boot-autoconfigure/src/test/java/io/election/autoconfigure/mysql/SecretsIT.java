@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.election.benchmarks;
 
 import io.election.benchmarks.sidebyside.SideBySide;
 import io.election.benchmarks.sidebyside.Storm;
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package io.election.faults;
 
-import io.election.test.process.NodeProcess;
+import io.election.support.process.NodeProcess;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,11 +2,11 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.FakeClock;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.FakeClock;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

@@ -2,14 +2,14 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.Signal;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.Announcement;
-import io.election.test.process.Claim;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.SafetyJudge;
+import io.election.support.Signal;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.Announcement;
+import io.election.support.process.Claim;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.SafetyJudge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

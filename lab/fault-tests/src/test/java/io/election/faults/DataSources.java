@@ -1,9 +1,9 @@
 package io.election.faults;
 
 import io.election.autoconfigure.ElectionDataSource;
-import io.election.test.MovingDataSource;
-import io.election.test.TestDataSource;
-import io.election.test.process.Node;
+import io.election.support.MovingDataSource;
+import io.election.support.TestDataSource;
+import io.election.support.process.Node;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package io.election.faults;
 
-import io.election.test.TestServer;
-import io.election.test.process.Node;
+import io.election.support.TestServer;
+import io.election.support.process.Node;
 import java.time.Duration;
 import java.util.Map;
 import org.springframework.http.MediaType;

@@ -2,12 +2,12 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.ReplicationGroup;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.Claim;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.ReplicationGroup;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.Claim;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

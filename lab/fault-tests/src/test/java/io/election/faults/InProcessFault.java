@@ -2,7 +2,7 @@ package io.election.faults;
 
 import io.election.LeaderOnly;
 import io.election.LeadershipAcquiredEvent;
-import io.election.test.process.Node;
+import io.election.support.process.Node;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.file.FileAlreadyExistsException;

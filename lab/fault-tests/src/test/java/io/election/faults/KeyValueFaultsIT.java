@@ -5,11 +5,11 @@ import static io.election.faults.Cluster.SERVICE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.etcd.EtcdProcess;
-import io.election.test.process.Claim;
-import io.election.test.process.IsolatedHosts;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.TcpProxy;
+import io.election.support.process.Claim;
+import io.election.support.process.IsolatedHosts;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.TcpProxy;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Order;

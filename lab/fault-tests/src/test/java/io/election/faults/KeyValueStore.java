@@ -1,8 +1,8 @@
 package io.election.faults;
 
 import io.election.etcd.EtcdProcess;
-import io.election.test.Signal;
-import io.election.test.process.TcpProxy;
+import io.election.support.Signal;
+import io.election.support.process.TcpProxy;
 import io.election.zookeeper.Ensemble;
 import io.election.zookeeper.Zookeeper;
 import java.nio.file.Path;

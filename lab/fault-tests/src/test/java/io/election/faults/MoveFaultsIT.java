@@ -5,9 +5,9 @@ import static io.election.faults.Cluster.RENEW;
 import static io.election.faults.Cluster.SERVICE;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.TestDatabase;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.TestDatabase;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import io.election.zookeeper.Zookeeper;
 import java.util.List;
 import java.util.Map;

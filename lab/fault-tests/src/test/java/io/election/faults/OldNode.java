@@ -1,9 +1,9 @@
 package io.election.faults;
 
-import io.election.test.HandWrittenLease;
-import io.election.test.process.Claim;
-import io.election.test.process.LeadershipLog;
-import io.election.test.process.NodeProcess;
+import io.election.support.HandWrittenLease;
+import io.election.support.process.Claim;
+import io.election.support.process.LeadershipLog;
+import io.election.support.process.NodeProcess;
 import java.nio.file.Path;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;

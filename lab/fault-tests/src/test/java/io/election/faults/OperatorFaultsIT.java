@@ -2,8 +2,8 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.TestServer;
-import io.election.test.process.NodeProcess;
+import io.election.support.TestServer;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

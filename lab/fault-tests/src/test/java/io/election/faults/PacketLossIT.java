@@ -2,7 +2,7 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.NodeProcess;
+import io.election.support.process.NodeProcess;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;

@@ -4,12 +4,12 @@ import static io.election.faults.Cluster.LEASE;
 import static io.election.faults.Cluster.RENEW;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.ReplicatedServers;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.Claim;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.ReplicatedServers;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.Claim;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,10 +2,10 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.HandWrittenLease;
-import io.election.test.TestDatabase;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.HandWrittenLease;
+import io.election.support.TestDatabase;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

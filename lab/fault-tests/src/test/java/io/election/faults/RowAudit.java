@@ -1,6 +1,6 @@
 package io.election.faults;
 
-import io.election.test.TestDatabase;
+import io.election.support.TestDatabase;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,8 +2,8 @@ package io.election.faults;
 
 import io.election.ElectionService;
 import io.election.LeadershipEvent;
-import io.election.test.process.LeadershipLog;
-import io.election.test.process.Node;
+import io.election.support.process.LeadershipLog;
+import io.election.support.process.Node;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;

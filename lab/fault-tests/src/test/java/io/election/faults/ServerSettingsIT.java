@@ -2,12 +2,12 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.DatabaseImage;
-import io.election.test.HostileGlobals;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.DatabaseImage;
+import io.election.support.HostileGlobals;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,6 +1,6 @@
 package io.election.faults;
 
-import io.election.test.TestServer;
+import io.election.support.TestServer;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;

@@ -1,9 +1,9 @@
 package io.election.faults;
 
 import io.election.faults.Cluster.Scenario;
-import io.election.test.TestDatabase;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
+import io.election.support.TestDatabase;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;

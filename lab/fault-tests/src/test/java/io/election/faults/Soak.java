@@ -2,10 +2,10 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.Claim;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.SafetyJudge;
+import io.election.support.process.Claim;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.SafetyJudge;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

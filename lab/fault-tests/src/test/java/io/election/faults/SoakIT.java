@@ -4,9 +4,9 @@ import static io.election.faults.Soak.NOTHING;
 import static io.election.faults.Soak.SERVER;
 import static io.election.faults.Soak.done;
 
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
-import io.election.test.process.TcpProxy;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.support.process.TcpProxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;

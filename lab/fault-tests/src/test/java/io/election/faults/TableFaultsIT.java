@@ -4,8 +4,8 @@ import static io.election.faults.Cluster.LEASE;
 import static io.election.faults.Cluster.RENEW;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.TestDatabase;
-import io.election.test.process.NodeProcess;
+import io.election.support.TestDatabase;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

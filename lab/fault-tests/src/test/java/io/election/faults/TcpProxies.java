@@ -1,9 +1,9 @@
 package io.election.faults;
 
-import io.election.test.TestDatabase;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.TcpProxy;
+import io.election.support.TestDatabase;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.TcpProxy;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

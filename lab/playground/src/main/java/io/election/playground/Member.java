@@ -1,12 +1,12 @@
 package io.election.playground;
 
-import io.election.test.TestServer;
-import io.election.test.process.Claim;
-import io.election.test.process.LeadershipLog;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.Requests;
-import io.election.test.process.TcpProxy;
+import io.election.support.TestServer;
+import io.election.support.process.Claim;
+import io.election.support.process.LeadershipLog;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.Requests;
+import io.election.support.process.TcpProxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

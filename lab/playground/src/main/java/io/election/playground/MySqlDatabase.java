@@ -1,8 +1,8 @@
 package io.election.playground;
 
 import io.election.embedded.MariaDbPrograms;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;

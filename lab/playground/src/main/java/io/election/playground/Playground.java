@@ -1,7 +1,7 @@
 package io.election.playground;
 
 import io.election.embedded.MariaDbPrograms;
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,9 +2,9 @@ package io.election.playground;
 
 import io.election.ElectionService;
 import io.election.sample.SampleApplication;
-import io.election.test.HandWrittenLease;
-import io.election.test.process.Claim;
-import io.election.test.process.LeadershipLog;
+import io.election.support.HandWrittenLease;
+import io.election.support.process.Claim;
+import io.election.support.process.LeadershipLog;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;

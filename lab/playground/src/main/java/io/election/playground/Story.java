@@ -1,6 +1,6 @@
 package io.election.playground;
 
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 

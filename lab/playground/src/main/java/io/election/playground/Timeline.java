@@ -1,7 +1,7 @@
 package io.election.playground;
 
-import io.election.test.process.Claim;
-import io.election.test.process.SafetyJudge;
+import io.election.support.process.Claim;
+import io.election.support.process.SafetyJudge;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.ColorScheme;
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;

@@ -3,7 +3,7 @@ package io.election.playground;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Page;
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.election.playground;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import org.junit.jupiter.api.Test;
 
 class StoryTest {

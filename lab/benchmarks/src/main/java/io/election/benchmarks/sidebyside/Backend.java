@@ -1,7 +1,7 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.process.Requests;
-import io.election.test.process.TcpProxy;
+import io.election.support.process.Requests;
+import io.election.support.process.TcpProxy;
 import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;
 

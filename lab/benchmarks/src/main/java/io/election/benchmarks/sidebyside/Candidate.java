@@ -1,6 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import java.util.List;
 
 /** A way to elect a leader, as an application uses it. */

@@ -1,6 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.process.LeadershipLog;
+import io.election.support.process.LeadershipLog;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

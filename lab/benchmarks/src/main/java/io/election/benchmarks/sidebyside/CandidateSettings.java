@@ -1,6 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.process.NodeProcess;
+import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;

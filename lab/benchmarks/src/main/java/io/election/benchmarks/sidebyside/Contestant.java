@@ -1,11 +1,11 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.Signal;
-import io.election.test.process.Claim;
-import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.SafetyJudge;
-import io.election.test.process.TcpProxy;
+import io.election.support.Signal;
+import io.election.support.process.Claim;
+import io.election.support.process.Node;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.SafetyJudge;
+import io.election.support.process.TcpProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;

@@ -8,7 +8,7 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
-import io.election.test.process.Claim;
+import io.election.support.process.Claim;
 import io.election.zookeeper.ZookeeperLeaseStore;
 import java.time.Duration;
 import java.time.InstantSource;

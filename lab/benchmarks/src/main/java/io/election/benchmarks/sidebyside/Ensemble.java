@@ -1,6 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.process.IsolatedHosts;
+import io.election.support.process.IsolatedHosts;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.HandWrittenLease;
+import io.election.support.HandWrittenLease;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -1,7 +1,7 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;

@@ -1,9 +1,9 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.Signal;
-import io.election.test.process.Claim;
-import io.election.test.process.NodeProcess;
-import io.election.test.process.TcpProxy;
+import io.election.support.Signal;
+import io.election.support.process.Claim;
+import io.election.support.process.NodeProcess;
+import io.election.support.process.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;

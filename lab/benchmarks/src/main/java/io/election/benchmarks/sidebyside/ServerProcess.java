@@ -1,7 +1,7 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.test.Signal;
-import io.election.test.TestServer;
+import io.election.support.Signal;
+import io.election.support.TestServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;

@@ -2,9 +2,9 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
-import io.election.test.Signal;
-import io.election.test.TestServer;
-import io.election.test.process.NodeProcess;
+import io.election.support.Signal;
+import io.election.support.TestServer;
+import io.election.support.process.NodeProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;

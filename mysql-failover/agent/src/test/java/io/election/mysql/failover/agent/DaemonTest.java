@@ -2,7 +2,7 @@ package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.NodeProcess;
+import io.election.support.process.NodeProcess;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;

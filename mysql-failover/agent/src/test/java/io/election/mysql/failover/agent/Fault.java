@@ -2,7 +2,7 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
-import io.election.test.Signal;
+import io.election.support.Signal;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;

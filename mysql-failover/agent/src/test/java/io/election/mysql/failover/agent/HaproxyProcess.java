@@ -1,6 +1,6 @@
 package io.election.mysql.failover.agent;
 
-import io.election.test.TestServer;
+import io.election.support.TestServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

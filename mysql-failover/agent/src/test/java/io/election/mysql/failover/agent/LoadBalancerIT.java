@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Writer.Written;
-import io.election.test.Tool;
+import io.election.support.Tool;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

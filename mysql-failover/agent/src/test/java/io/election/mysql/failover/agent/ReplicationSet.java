@@ -4,7 +4,7 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
-import io.election.test.TestServer;
+import io.election.support.TestServer;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;

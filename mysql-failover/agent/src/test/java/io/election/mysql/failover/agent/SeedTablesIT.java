@@ -8,7 +8,7 @@ import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
-import io.election.test.process.TcpProxy;
+import io.election.support.process.TcpProxy;
 import java.net.InetSocketAddress;
 import java.sql.SQLException;
 import java.time.Duration;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
-import io.election.test.process.TcpProxy;
+import io.election.support.process.TcpProxy;
 import java.net.InetSocketAddress;
 import java.sql.SQLException;
 import java.time.Duration;

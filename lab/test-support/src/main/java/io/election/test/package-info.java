@@ -1,5 +1,0 @@
-/** Database servers and tools that the tests of all modules share. */
-@NullMarked
-package io.election.test;
-
-import org.jspecify.annotations.NullMarked;
