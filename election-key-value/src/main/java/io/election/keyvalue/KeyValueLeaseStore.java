@@ -435,8 +435,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return released;
   }
 
-  private static Put released(String serviceId, String leader, long term, Version before) {
-    LeaseRecord record = new LeaseRecord(serviceId, leader, term, 0L, LeaseRecord.NO_HEARTBEAT);
+  private Put released(String serviceId, String leader, long term, Version before) {
+    LeaseRecord record =
+        LeaseRecord.released(serviceId, leader, term, this.life.history(serviceId));
     return new Put(Keys.record(serviceId), Json.write(record), before);
   }
 
@@ -475,8 +476,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           && ended.term().endedBy() == null) {
         writes.add(view.put(view.term(), ended, ended.term().noting(auditNote)));
       }
-      LeaseRecord record =
-          new LeaseRecord(serviceId, leaderId, now.term(), now.leaseMillis(), now.heartbeat());
+      LeaseRecord record = now.designating(serviceId, leaderId);
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       Map<String, Version> checks = seen != null ? view.checks() : new HashMap<>();
       writes.forEach((write) -> checks.remove(write.key()));

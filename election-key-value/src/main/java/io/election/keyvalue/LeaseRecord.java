@@ -12,13 +12,15 @@ import org.jspecify.annotations.Nullable;
  * @param leaseMillis the lease of the holder; 0 if released; {@code null} if written by hand
  * @param heartbeat the token of the process that led last, which renews by its heartbeat; empty if
  *     no process does; {@code null} if written by hand: then that of the newest term counts
+ * @param history if released, the history in which the lease was taken; otherwise {@code null}
  */
 record LeaseRecord(
     @Nullable String election,
     String leader,
     @Nullable Long term,
     @Nullable Long leaseMillis,
-    @Nullable String heartbeat) {
+    @Nullable String heartbeat,
+    @Nullable String history) {
 
   static final String NO_HEARTBEAT = "";
 
@@ -30,6 +32,21 @@ record LeaseRecord(
 
   LeaseRecord {
     leader = leader != null ? leader : "";
+  }
+
+  /** A record that was not handed back. */
+  LeaseRecord(
+      @Nullable String election,
+      String leader,
+      @Nullable Long term,
+      @Nullable Long leaseMillis,
+      @Nullable String heartbeat) {
+    this(election, leader, term, leaseMillis, heartbeat, null);
+  }
+
+  static LeaseRecord released(
+      String serviceId, String leader, long term, @Nullable String history) {
+    return new LeaseRecord(serviceId, leader, term, 0L, NO_HEARTBEAT, history);
   }
 
   /**
@@ -48,6 +65,11 @@ record LeaseRecord(
 
   private static LeaseRecord byHand(String leader) {
     return new LeaseRecord(null, leader, null, null, null);
+  }
+
+  LeaseRecord designating(String serviceId, String leaderId) {
+    return new LeaseRecord(
+        serviceId, leaderId, this.term, this.leaseMillis, this.heartbeat, this.history);
   }
 
   boolean released() {

@@ -69,7 +69,10 @@ class Life {
   private final Map<String, Long> paused = new HashMap<>();
 
   /** The records that the last take-over of this life has left. */
-  private final Map<String, View.Version> own = new HashMap<>();
+  private final Map<String, Taken> own = new HashMap<>();
+
+  /** A record as it was taken, and the history in which it was. */
+  private record Taken(View.Version left, @Nullable String history) {}
 
   Life(Supplier<String> random) {
     this.random = random;
@@ -89,7 +92,8 @@ class Life {
   @Nullable
   LeaseRow row(View view) {
     boolean mine = view.heartbeat().equals(token());
-    return view.row(mine ? this.own.get(view.serviceId()) : null);
+    Taken taken = mine ? this.own.get(view.serviceId()) : null;
+    return view.row(taken != null ? taken.left() : null);
   }
 
   boolean holdsAll(String nodeId, Map<String, Long> terms) {
@@ -284,6 +288,13 @@ class Life {
         && (lease.leaseMillis() == null || lease.leaseMillis() > 0);
   }
 
+  /** Returns the history in which this life took a record; {@code null} if it has not. */
+  @Nullable
+  String history(String serviceId) {
+    Taken taken = this.own.get(serviceId);
+    return taken != null ? taken.history() : null;
+  }
+
   void holds(String serviceId, Held lease) {
     this.held.put(serviceId, lease);
   }
@@ -295,7 +306,8 @@ class Life {
 
   void leads(View view, Held lease) {
     holds(view.serviceId(), lease);
-    this.own.put(view.serviceId(), new View.Version(lease.record().written(), view.history(), 0));
+    View.Version left = new View.Version(lease.record().written(), view.identity(), 0);
+    this.own.put(view.serviceId(), new Taken(left, view.history().id()));
   }
 
   void released(String serviceId) {

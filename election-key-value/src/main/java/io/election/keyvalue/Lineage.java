@@ -45,8 +45,7 @@ final class Lineage {
    * The name of a history, and what proves that it goes on.
    *
    * @param id a random text
-   * @param led whether a node has led since, which has watched its record for a lease. Until then no
-   *     record counts as handed back
+   * @param led whether a node has led since, which has watched its record for a lease
    * @param epoch the epoch of the servers
    * @param surplus at most by how many the entries of the server's log exceeded its writes; 0 if the
    *     server does not count entries
@@ -70,7 +69,7 @@ final class Lineage {
           : NONE;
     }
 
-    private static Identity of(String value) {
+    static Identity of(String value) {
       Identity found = Json.read(value, Identity.class);
       return found != null ? found : NONE;
     }

@@ -64,16 +64,19 @@ record View(
     return new View(serviceId, snapshot, entry, lease, terms, values);
   }
 
-  private Lineage.Identity identity() {
+  /** The history that the records belong to. */
+  Lineage.Identity history() {
     return Lineage.Identity.in(this.snapshot, this.values);
   }
 
   /**
    * Returns whether no node leads because the last one has handed back. A server that went back to
-   * an earlier state may show that although a node has taken the record since.
+   * an earlier state may show that although a node has taken the record since; and whoever led in
+   * that state may hand back later, though another node has led.
    */
   private boolean isFree() {
-    return this.lease.released() && identity().led();
+    String takenIn = this.lease.history();
+    return this.lease.released() && takenIn != null && takenIn.equals(history().id());
   }
 
   /** Returns whether the record can only be understood with the newest term. */
@@ -194,7 +197,7 @@ record View(
       return null;
     }
     LeaseRecord lease = this.lease;
-    Version version = new Version(this.entry.version().written(), history(), beat());
+    Version version = new Version(this.entry.version().written(), identity(), beat());
     boolean isOwn = own != null
         && own.written() == version.written()
         && own.identity().equals(version.identity());
@@ -202,9 +205,9 @@ record View(
         lease.leader(), lease.term() != null ? lease.term() : 0, leaseMillis(), version, isOwn);
   }
 
-  /** The history that the record belongs to. */
-  String history() {
-    return this.snapshot.identity() + "/" + identity().id();
+  /** The cluster and the history that the record belongs to. */
+  String identity() {
+    return this.snapshot.identity() + "/" + history().id();
   }
 
   boolean shows(LeaseRow seen) {
@@ -247,11 +250,11 @@ record View(
 
   /** A term that has never been used, even if the history was deleted. */
   long unusedTerm(long above) throws LeaseStoreException {
-    return termAbove(Math.max(above, identity().skipped() + this.snapshot.revision()));
+    return termAbove(Math.max(above, history().skipped() + this.snapshot.revision()));
   }
 
   long termAbove(long term) throws LeaseStoreException {
-    long used = Math.max(term, identity().usedTerms());
+    long used = Math.max(term, history().usedTerms());
     long last = this.terms.isEmpty() ? used : Math.max(used, this.terms.lastKey());
     if (last == Long.MAX_VALUE) {
       throw new LeaseStoreException(

@@ -54,7 +54,12 @@ public final class KeyValueEdits implements ManualEdits {
     edit(
         serviceId,
         (old) -> new LeaseRecord(
-            old.election(), leaderId, old.term(), old.leaseMillis(), old.heartbeat()));
+            old.election(),
+            leaderId,
+            old.term(),
+            old.leaseMillis(),
+            old.heartbeat(),
+            old.history()));
   }
 
   @Override
@@ -62,7 +67,7 @@ public final class KeyValueEdits implements ManualEdits {
     edit(
         serviceId,
         (old) -> new LeaseRecord(
-            old.election(), old.leader(), term, old.leaseMillis(), old.heartbeat()));
+            old.election(), old.leader(), term, old.leaseMillis(), old.heartbeat(), old.history()));
   }
 
   @Override
@@ -70,12 +75,16 @@ public final class KeyValueEdits implements ManualEdits {
     touch(serviceId);
   }
 
+  /** A lease of 0 is written as by a leader that hands back. */
   @Override
   public void setLease(String serviceId, @Nullable Long leaseMillis) {
+    String history = leaseMillis != null && leaseMillis == 0
+        ? Lineage.Identity.of(this.hand.get(Keys.IDENTITY)).id()
+        : null;
     edit(
         serviceId,
         (old) -> new LeaseRecord(
-            old.election(), old.leader(), old.term(), leaseMillis, old.heartbeat()));
+            old.election(), old.leader(), old.term(), leaseMillis, old.heartbeat(), history));
   }
 
   @Override

@@ -38,6 +38,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -847,6 +848,40 @@ class KeyValueLeaseStoreTest {
         .isTrue();
     assertThat(row(fresh, "x").term()).isNotEqualTo(term);
     assertThat(lead(fresh, "y", "c")).isGreaterThan(other);
+  }
+
+  /**
+   * Another election's lease is shorter, and so a node leads it early in the restored history. That
+   * says nothing of who leads this one.
+   */
+  @ParameterizedTest
+  @CsvSource({"false, false", "true, false", "false, true", "true, true"})
+  void afterARestoreEachElectionIsWatchedForItsOwnLease(boolean reusesVersions, boolean held)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    lead(this.a, "short", "a");
+    if (!held) {
+      assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+    }
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    assertThat(take(this.b, "x", row(this.b, "x"), "b")).isTrue();
+
+    this.cluster.restore(before);
+
+    LeaseStore c = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+    row(c, "short");
+    assertThat(take(c, "short", row(c, "short"), "c")).isTrue();
+    if (held) {
+      // A process that was paused knows nothing of the later history.
+      assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+    }
+
+    assertThat(row(c, "x").leaseMillis()).as("watched, and not free").isEqualTo(LEASE);
+    assertThat(take(c, "x", row(c, "x"), "c")).isTrue();
+    long next = row(c, "x").term();
+    assertThat(c.release("x", "c", next, "", RESIGNED)).isTrue();
+    assertThat(row(this.b, "x").leaseMillis()).as("free in this history").isZero();
   }
 
   /** The data of ZooKeeper do not show that an epoch is used again. */
