@@ -165,18 +165,17 @@ final class Lineage {
   }
 
   /**
-   * Returns by how much terms that begin at a revision are above it. Data that were put back may
-   * begin an epoch that was used, and nothing in them tells whether it was. Only the time is another
-   * one: in microseconds it is above all terms of an earlier time. If it is wrong, a term of the lost
-   * history may come again, which does not decide who leads.
+   * Returns by how much terms that begin at a revision are above it. The same data may be put back
+   * again, and nothing in them tells that they were. Only the time is another one: in microseconds
+   * it is above all terms of an earlier time. If it is wrong, a term of a lost history may come
+   * again, which does not decide who leads.
    */
   private long skipped(Identity before, Doubt doubt, long revision) {
-    if (doubt.lost()) {
-      return before.skipped() + LOST_WRITES;
+    if (before.equals(Identity.NONE) && !doubt.lost()) {
+      return 0;
     }
-    return before.equals(Identity.NONE)
-        ? 0
-        : Math.max(before.skipped(), MILLISECONDS.toMicros(this.clock.millis()) - revision);
+    long least = before.skipped() + (doubt.lost() ? LOST_WRITES : 0);
+    return Math.max(least, MILLISECONDS.toMicros(this.clock.millis()) - revision);
   }
 
   private @Nullable Doubt doubt(Snapshot fresh, OptionalLong logIndex) {

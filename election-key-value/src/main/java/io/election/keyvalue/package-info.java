@@ -45,10 +45,9 @@
  *   <li>A server may go back to an earlier state, in which a record that a node has taken since is
  *       free. So the records belong to an <em>identity</em>, a key that each take-over compares, and
  *       that is watched with them. A fresh reading that does not prove that the history goes on
- *       replaces it, and new terms are above all that were lost. A record counts as handed back only
- *       in the history in which the lease was taken: that node has watched it for a lease. Where the
- *       server cannot tell that writes were lost, new terms are at least the time, which decides
- *       nothing else.
+ *       replaces it, and new terms are above all that were lost: at least the time, which decides
+ *       nothing else. A record counts as handed back only in the history in which the lease was
+ *       taken: that node has watched it for a lease.
  *   <li>A release happens only if the record and the term are as they were read in the same call; or
  *       as this process has written them, with the heartbeat of its last renewal, if it has seen no
  *       later revision: a server that was set back shows an earlier heartbeat. It grants nothing:

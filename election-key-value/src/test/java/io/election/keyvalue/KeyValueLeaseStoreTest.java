@@ -22,6 +22,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -882,6 +883,41 @@ class KeyValueLeaseStoreTest {
     long next = row(c, "x").term();
     assertThat(c.release("x", "c", next, "", RESIGNED)).isTrue();
     assertThat(row(this.b, "x").leaseMillis()).as("free in this history").isZero();
+  }
+
+  /** The data that were put back are older than all elections. */
+  @Test
+  void termsGrowThoughTheServerWentBackBehindItsIdentity() throws Exception {
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    this.cluster.revision += 1_000_000;
+    long term = lead(this.a, "x", "a");
+    this.cluster.restore(before);
+
+    assertThat(lead(this.a, "x", "a")).isGreaterThan(term);
+  }
+
+  /** An operator puts the same snapshot back again. Nothing in it tells of the first time. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void noTermBeginsTwiceThoughASnapshotIsRestoredTwice(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    lead(this.a, "x", "a");
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    Set<Long> terms = new HashSet<>();
+    for (int i = 0; i < 2; i++) {
+      this.cluster.restore(before);
+      Instant now = Instant.now().plusSeconds(i);
+      LeaseStore store = new KeyValueLeaseStore(
+          new MemoryKeyValueServer(this.cluster),
+          () -> now,
+          System::nanoTime,
+          () -> UUID.randomUUID().toString());
+      for (int j = 0; j < 10; j++) {
+        assertThat(take(store, "x", row(store, "x"), "b" + j)).isTrue();
+        assertThat(terms.add(row(store, "x").term())).isTrue();
+      }
+      assertThat(terms.add(lead(store, "y", "b"))).isTrue();
+    }
   }
 
   /** The data of ZooKeeper do not show that an epoch is used again. */
