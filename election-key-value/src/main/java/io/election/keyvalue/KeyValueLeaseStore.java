@@ -513,6 +513,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
+    begin();
     return this.history.read(serviceIds);
   }
 
@@ -521,6 +522,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     if (belowTerms.isEmpty()) {
       return;
     }
+    begin();
     long oldest = this.clock.millis() - retention.toMillis();
     List<Write> deletions = this.history.outdated(belowTerms, oldest);
     deletions.addAll(this.members.outdated());

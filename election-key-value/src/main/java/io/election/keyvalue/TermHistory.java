@@ -65,7 +65,6 @@ final class TermHistory {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    this.server.begin();
     Set<Folder> folders = new HashSet<>();
     serviceIds.forEach((id) -> folders.add(new Folder(Keys.terms(id), newest)));
     Snapshot snapshot = this.server.read(new Query(Set.of(), folders, false));

@@ -16,6 +16,7 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
+import io.election.lease.Ticker;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.Instant;
@@ -404,15 +405,7 @@ class KeyValueLeaseStoreTest {
   void aReadingCountsForATakeOverOnlyForAMoment() throws Exception {
     AtomicLong ticker = new AtomicLong();
     MemoryKeyValueServer server = new MemoryKeyValueServer(this.cluster);
-    Supplier<String> random = () -> UUID.randomUUID().toString();
-    Followed hints = new Followed() {
-      @Override
-      Set<String> open(Set<String> serviceIds) {
-        return serviceIds;
-      }
-    };
-    LeaseStore store = new KeyValueLeaseStore(
-        server, InstantSource.system(), ticker::get, random, new Life(random), hints);
+    LeaseStore store = first(server, ticker::get);
     for (long millis : List.of(249L, 250L)) {
       String id = "x" + millis;
       long term = lead(this.a, id, "a");
@@ -431,19 +424,7 @@ class KeyValueLeaseStoreTest {
   /** The log has begun again since the reading, and so another history may have. */
   @Test
   void aReadingThatProvesNothingIsNoneForATakeOver() throws Exception {
-    Supplier<String> random = () -> UUID.randomUUID().toString();
-    LeaseStore store = new KeyValueLeaseStore(
-        new MemoryKeyValueServer(this.cluster),
-        InstantSource.system(),
-        System::nanoTime,
-        random,
-        new Life(random),
-        new Followed() {
-          @Override
-          Set<String> open(Set<String> serviceIds) {
-            return serviceIds;
-          }
-        });
+    LeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
     long term = lead(this.a, "x", "a");
     assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
     row(store, "x");
@@ -454,6 +435,87 @@ class KeyValueLeaseStoreTest {
     assertThat(take(store, "x", free, "b")).isFalse();
 
     assertThat(row(store, "x").leaseMillis()).as("watched, and not free").isEqualTo(LEASE);
+  }
+
+  @Test
+  void aReadingCountsForOneTakeOver() throws Exception {
+    LeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
+    Set<String> ids = Set.of("x", "y");
+    for (String id : ids) {
+      assertThat(this.a.release(id, "a", lead(this.a, id, "a"), "", RESIGNED)).isTrue();
+    }
+    Map<String, LeaseStore.Reading> free = store.read(ids);
+
+    assertThat(readingsOf(() -> assertThat(take(store, "x", free.get("x").row(), "b")).isTrue()))
+        .isZero();
+    assertThat(readingsOf(() -> assertThat(take(store, "y", free.get("y").row(), "b")).isTrue()))
+        .isEqualTo(1);
+  }
+
+  static Stream<Arguments> otherCalls() {
+    return Stream.of(
+        Arguments.of("renew", (Call) (store) -> store.renew("b", Map.of("z", 1L))),
+        Arguments.of("create", (Call) (store) -> store.create("z", claim("b", Reason.CREATED))),
+        Arguments.of("members", (Call) (store) -> store.members(Set.of("x"))),
+        Arguments.of("history", (Call) (store) -> store.history(Set.of("x"))),
+        Arguments.of(
+            "prune", (Call) (store) -> store.prune(Map.of("x", 1L), Duration.ofDays(30))));
+  }
+
+  /** Another call of the store. */
+  @FunctionalInterface
+  private interface Call {
+
+    void on(KeyValueLeaseStore store) throws LeaseStoreException;
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("otherCalls")
+  void aReadingBeforeAnotherCallIsNoneForATakeOver(String name, Call call) throws Exception {
+    KeyValueLeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
+    assertThat(this.a.release("x", "a", lead(this.a, "x", "a"), "", RESIGNED)).isTrue();
+    LeaseRow free = row(store, "x");
+    call.on(store);
+
+    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue())).isEqualTo(1);
+  }
+
+  @Test
+  void aReadingFromBeforeTheCloseIsNoneForATakeOver() throws Exception {
+    LeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
+    assertThat(this.a.release("x", "a", lead(this.a, "x", "a"), "", RESIGNED)).isTrue();
+    LeaseRow free = row(store, "x");
+    store.close();
+
+    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue())).isEqualTo(1);
+  }
+
+  /** The heartbeat is part of that reading: without it, it would seem to be deleted. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aTakeOverThatGoesOnWithAReadingCostsNoOtherLease(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    LeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
+    long held = lead(store, "y", "b");
+    assertThat(this.a.release("x", "a", lead(this.a, "x", "a"), "", RESIGNED)).isTrue();
+
+    assertThat(take(store, "x", row(store, "x"), "b")).isTrue();
+
+    Map<String, Long> both = Map.of("x", row(this.a, "x").term(), "y", held);
+    assertThat(store.renew("b", both).renewed()).isEqualTo(both.keySet());
+  }
+
+  /** A node that is the first to try for each record that was handed back. */
+  private static KeyValueLeaseStore first(MemoryKeyValueServer server, Ticker ticker) {
+    Supplier<String> random = () -> UUID.randomUUID().toString();
+    Followed hints = new Followed() {
+      @Override
+      Set<String> open(Set<String> serviceIds) {
+        return serviceIds;
+      }
+    };
+    return new KeyValueLeaseStore(
+        server, InstantSource.system(), ticker, random, new Life(random), hints);
   }
 
   private int readingsOf(ThrowingCallable call) throws Exception {
