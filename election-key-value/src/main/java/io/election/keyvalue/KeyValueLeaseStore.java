@@ -170,7 +170,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private Map<String, View> poll(Set<String> serviceIds) throws LeaseStoreException {
     Set<String> open = this.followed.open(serviceIds);
     long at = this.ticker.read();
-    Map<String, View> views = this.records.poll(serviceIds, open, this.life.heartbeatKey());
+    Map<String, View> views = this.records.poll(serviceIds, open);
     Map<String, View> free = new HashMap<>();
     for (String id : open) {
       View view = views.get(id);
@@ -206,11 +206,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return null;
     }
     this.last = null;
-    if (!this.lineage.goesOn(view.snapshot(), last.logIndex())) {
-      return null;
-    }
-    this.life.sawHeartbeat(view.snapshot());
-    return view;
+    return this.lineage.goesOn(view.snapshot(), last.logIndex()) ? view : null;
   }
 
   private void begin() {

@@ -35,10 +35,8 @@ final class Records {
    * the records, what no server misses.
    *
    * @param open the records that this node will probably take: they are read with the newest terms
-   * @param ownHeartbeat another key to read then
    */
-  Map<String, View> poll(Set<String> serviceIds, Set<String> open, String ownHeartbeat)
-      throws LeaseStoreException {
+  Map<String, View> poll(Set<String> serviceIds, Set<String> open) throws LeaseStoreException {
     this.lineage.check();
     Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY));
     Set<Folder> folders = new HashSet<>();
@@ -48,9 +46,6 @@ final class Records {
       if (open.contains(id) || this.followed.needsTerms(id)) {
         folders.add(newestTerms(id));
       }
-    }
-    if (!open.isEmpty()) {
-      keys.add(ownHeartbeat);
     }
     Map<String, View> views = read(serviceIds, keys, folders, !open.isEmpty());
     this.values.retain(keys);

@@ -421,6 +421,27 @@ class KeyValueLeaseStoreTest {
     }
   }
 
+  /** Other clients write while the server reads: the log is asked for after that. */
+  @ParameterizedTest
+  @CsvSource({"249, 0", "250, 1"})
+  void aReadingCountsFromBeforeItWasSentAndItsLogFromAfterIt(long millis, int readings)
+      throws Exception {
+    AtomicLong ticker = new AtomicLong();
+    MemoryKeyValueServer slow =
+        new MemoryKeyValueServer(this.cluster, this.cluster::commit, (query) -> {
+          ticker.addAndGet(Duration.ofMillis(millis).toNanos());
+          this.cluster.put("of-another-client", "");
+          return this.cluster.read(query);
+        });
+    LeaseStore store = first(slow, ticker::get);
+    assertThat(this.a.release("x", "a", lead(this.a, "x", "a"), "", RESIGNED)).isTrue();
+    store.read(Set.of("x"));
+    LeaseRow free = row(store, "x");
+
+    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue()))
+        .isEqualTo(readings);
+  }
+
   /** The log has begun again since the reading, and so another history may have. */
   @Test
   void aReadingThatProvesNothingIsNoneForATakeOver() throws Exception {
@@ -446,9 +467,11 @@ class KeyValueLeaseStoreTest {
     }
     Map<String, LeaseStore.Reading> free = store.read(ids);
 
-    assertThat(readingsOf(() -> assertThat(take(store, "x", free.get("x").row(), "b")).isTrue()))
+    assertThat(readingsOf(
+            () -> assertThat(take(store, "x", free.get("x").row(), "b")).isTrue()))
         .isZero();
-    assertThat(readingsOf(() -> assertThat(take(store, "y", free.get("y").row(), "b")).isTrue()))
+    assertThat(readingsOf(
+            () -> assertThat(take(store, "y", free.get("y").row(), "b")).isTrue()))
         .isEqualTo(1);
   }
 
@@ -458,8 +481,7 @@ class KeyValueLeaseStoreTest {
         Arguments.of("create", (Call) (store) -> store.create("z", claim("b", Reason.CREATED))),
         Arguments.of("members", (Call) (store) -> store.members(Set.of("x"))),
         Arguments.of("history", (Call) (store) -> store.history(Set.of("x"))),
-        Arguments.of(
-            "prune", (Call) (store) -> store.prune(Map.of("x", 1L), Duration.ofDays(30))));
+        Arguments.of("prune", (Call) (store) -> store.prune(Map.of("x", 1L), Duration.ofDays(30))));
   }
 
   /** Another call of the store. */
@@ -477,7 +499,8 @@ class KeyValueLeaseStoreTest {
     LeaseRow free = row(store, "x");
     call.on(store);
 
-    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue())).isEqualTo(1);
+    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue()))
+        .isEqualTo(1);
   }
 
   @Test
@@ -487,10 +510,11 @@ class KeyValueLeaseStoreTest {
     LeaseRow free = row(store, "x");
     store.close();
 
-    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue())).isEqualTo(1);
+    assertThat(readingsOf(() -> assertThat(take(store, "x", free, "b")).isTrue()))
+        .isEqualTo(1);
   }
 
-  /** The heartbeat is part of that reading: without it, it would seem to be deleted. */
+  /** That reading does not show the heartbeat of the node itself, which the write compares. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aTakeOverThatGoesOnWithAReadingCostsNoOtherLease(boolean reusesVersions) throws Exception {
@@ -503,6 +527,36 @@ class KeyValueLeaseStoreTest {
 
     Map<String, Long> both = Map.of("x", row(this.a, "x").term(), "y", held);
     assertThat(store.renew("b", both).renewed()).isEqualTo(both.keySet());
+  }
+
+  /** The reading did not show that, but the write compares the heartbeat. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aTakeOverThatGoesOnWithAReadingReadsAgainIfTheHeartbeatIsGone(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    LeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
+    long lost = lead(store, "y", "b");
+    assertThat(this.a.release("x", "a", lead(this.a, "x", "a"), "", RESIGNED)).isTrue();
+    LeaseRow free = row(store, "x");
+    this.cluster.below(Keys.HEARTBEATS).keySet().forEach(this.cluster::delete);
+
+    assertThat(take(store, "x", free, "b")).isTrue();
+
+    Map<String, Long> both = Map.of("x", row(this.a, "x").term(), "y", lost);
+    assertThat(store.renew("b", both).renewed()).containsExactly("x");
+  }
+
+  @Test
+  void aReadingThatShowsALeaderAsksForNoLog() throws Exception {
+    LeaseStore store = first(new MemoryKeyValueServer(this.cluster), () -> 0);
+    lead(this.a, "x", "a");
+    row(store, "x");
+    int asked = this.cluster.logsAsked;
+
+    row(store, "x");
+
+    assertThat(this.cluster.logsAsked).isEqualTo(asked);
   }
 
   /** A node that is the first to try for each record that was handed back. */
