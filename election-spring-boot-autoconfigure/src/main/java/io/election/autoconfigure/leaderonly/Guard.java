@@ -1,5 +1,7 @@
 package io.election.autoconfigure.leaderonly;
 
+import io.election.LeaderOnly;
+import io.election.NotLeaderException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -15,14 +17,25 @@ interface Guard {
   @Nullable
   Object call(MethodInvocation invocation) throws Throwable;
 
-  static void logSkip(String method, LeaderOnlyCalls.Gate gate) {
+  /**
+   * Tells of a call that may not begin.
+   *
+   * @return what to throw instead of it; {@code null} if it is skipped
+   */
+  static @Nullable NotLeaderException skip(
+      String method, LeaderOnlyCalls.Gate gate, LeaderOnly.OnFollower onFollower) {
+    gate.skipped(method);
+    if (onFollower == LeaderOnly.OnFollower.THROW) {
+      return gate.notLeader();
+    }
     if (gate.isStarting()) {
       log.warn(
           "skipped {}: this node does not lead election '{}' while it starts, so it may be that no node does the work. Do it in a method with @EventListener and the parameter LeadershipAcquiredEvent",
           method,
           gate.serviceId());
-      return;
+    } else {
+      log.debug("skipped {}: this node does not lead election '{}'", method, gate.serviceId());
     }
-    log.debug("skipped {}: this node does not lead election '{}'", method, gate.serviceId());
+    return null;
   }
 }

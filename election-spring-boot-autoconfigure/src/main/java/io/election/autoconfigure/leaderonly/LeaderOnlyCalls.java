@@ -7,14 +7,14 @@ import io.election.Leadership;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.TrackedLeaderWork;
-import io.election.autoconfigure.leaderonly.RunningCalls.Call;
+import io.election.autoconfigure.leaderonly.Permits.Binding;
+import io.election.autoconfigure.leaderonly.Permits.Permit;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
@@ -105,7 +105,7 @@ public final class LeaderOnlyCalls
   @Override
   public boolean isPassed(@Nullable String serviceId) {
     for (Gate gate : this.gates.values()) {
-      if ((serviceId == null || serviceId.equals(gate.serviceId)) && gate.running.hasThisThread()) {
+      if ((serviceId == null || serviceId.equals(gate.serviceId)) && gate.hasThisThread()) {
         return true;
       }
     }
@@ -118,11 +118,6 @@ public final class LeaderOnlyCalls
     if (event.getApplicationContext() == this.context) {
       this.closed = true;
     }
-  }
-
-  /** Whether no call of this context may begin any more. */
-  boolean isClosed() {
-    return this.closed;
   }
 
   @Override
@@ -153,7 +148,22 @@ public final class LeaderOnlyCalls
     }
     LeaderOnlyCalls owner = owner(election);
     return owner.gates.computeIfAbsent(
-        elections.nameOf(election), (id) -> owner.gate(id, election));
+        elections.nameOf(election), (id) -> owner.new Gate(id, election));
+  }
+
+  /**
+   * Lets leader work begin if this node leads and this context is open. The work is counted before
+   * the election is asked, so a leader that steps down and then finds no running work has missed
+   * none.
+   *
+   * @param gate the gate of its election
+   * @param work what is to run, for display
+   * @param binding how this thread depends on the leadership
+   * @return the permit, which this thread must close, or {@code null} if the work may not begin
+   */
+  @Nullable
+  Permit enter(Gate gate, String work, Binding binding) {
+    return this.closed ? null : gate.enter(work, binding);
   }
 
   /**
@@ -172,12 +182,6 @@ public final class LeaderOnlyCalls
     return gate == null && this.parent != null ? this.parent.known(serviceId) : gate;
   }
 
-  private Gate gate(String serviceId, ElectionService election) {
-    TermBoundCalls termBound = this.termBound.get();
-    return new Gate(
-        serviceId, election, termBound != null && termBound.appliesTo(election) ? termBound : null);
-  }
-
   @Override
   public boolean isRunning(String serviceId) {
     Gate gate = this.gates.get(serviceId);
@@ -192,7 +196,7 @@ public final class LeaderOnlyCalls
    */
   public int running(String serviceId) {
     Gate gate = known(serviceId);
-    return gate != null ? gate.running.count() : 0;
+    return gate != null ? gate.count() : 0;
   }
 
   /**
@@ -202,7 +206,7 @@ public final class LeaderOnlyCalls
   @Override
   public List<String> describe(String serviceId) {
     Gate gate = this.gates.get(serviceId);
-    return gate != null ? gate.running.describe() : List.of();
+    return gate != null ? gate.describe() : List.of();
   }
 
   /**
@@ -274,8 +278,8 @@ public final class LeaderOnlyCalls
     void ended(String serviceId, String method, Outcome outcome, long nanos);
   }
 
-  /** The entrance for the calls of one election. */
-  final class Gate {
+  /** The entrance for the leader work of one election. */
+  final class Gate extends Permits {
 
     private final String serviceId;
 
@@ -285,19 +289,14 @@ public final class LeaderOnlyCalls
 
     private final InterruptibleCalls interruptible;
 
-    private final BooleanSupplier asks = this::mayBegin;
-
-    private final BooleanSupplier binds = this::binds;
-
-    private final RunningCalls running = new RunningCalls();
-
-    /** Whether another thread has seen a running call and must be notified of its end. */
+    /** Whether another thread has seen running work and must be notified of its end. */
     private volatile boolean watched;
 
-    private Gate(String serviceId, ElectionService election, @Nullable TermBoundCalls termBound) {
+    private Gate(String serviceId, ElectionService election) {
+      TermBoundCalls termBound = LeaderOnlyCalls.this.termBound.get();
       this.serviceId = serviceId;
       this.election = election;
-      this.termBound = termBound;
+      this.termBound = termBound != null && termBound.appliesTo(election) ? termBound : null;
       this.interruptible = new InterruptibleCalls(serviceId);
     }
 
@@ -309,59 +308,46 @@ public final class LeaderOnlyCalls
       return new NotLeaderException(serviceId(), this.election.leaderId().orElse(null));
     }
 
-    /**
-     * Begins a call if this node leads. The call is counted before the election is asked, so a
-     * leader that steps down and then finds no running call has missed none.
-     *
-     * @param method the called method, for display
-     * @return the call, after which {@link #leave} must follow, or {@code null} if it may not run
-     */
-    @Nullable
-    Call enter(String method) {
-      return enter(method, this.asks);
+    /** Whether this thread starts the application, at a time when hardly any node can lead yet. */
+    boolean isStarting() {
+      return LeaderOnlyCalls.this.starting == Thread.currentThread();
+    }
+
+    /** Notifies the listener of a call that did not begin. */
+    void skipped(String method) {
+      CallListener listener = LeaderOnlyCalls.this.listener;
+      if (listener != null) {
+        listener.ended(serviceId(), method, Outcome.SKIPPED, 0);
+      }
+    }
+
+    private @Nullable Permit enter(String work, Binding binding) {
+      Permit permit = take(work, LeaderOnlyCalls.this.listener != null);
+      boolean begun = false;
+      try {
+        begun = switch (binding) {
+          case NONE -> mayBegin();
+          case TERM -> this.termBound != null ? bind().isPresent() : mayBegin();
+          case INTERRUPTIBLE -> this.interruptible.begin(work, this::bind);
+        };
+      } finally {
+        if (!begun) {
+          free(permit);
+        }
+      }
+      return begun ? permit.begin(binding) : null;
     }
 
     /**
-     * Begins a call that runs only on this thread, so that its work there depends on its term.
-     *
-     * @param method the called method, for display
-     * @return the call, after which {@link #leaveThread()} must follow on this thread, and {@link
-     *     #leave} when the call has ended, or {@code null} if it may not run
-     */
-    @Nullable
-    Call enterThread(String method) {
-      return enter(method, this.termBound != null ? this.binds : this.asks);
-    }
-
-    /**
-     * Begins a call that runs only on this thread and is interrupted when its leadership no longer
-     * protects it.
-     *
-     * @param method the called method, for display
-     * @return the call, after which {@link #leaveInterruptible()} must follow on this thread,
-     *     before the methods that must follow {@link #enterThread}, or {@code null} if it may not
-     *     run
-     */
-    @Nullable
-    Call enterInterruptible(String method) {
-      return enter(method, () -> this.interruptible.begin(method, this::bind));
-    }
-
-    /**
-     * Binds the call to the term in which this node leads and returns that term; empty if it does
+     * Binds this thread to the term in which this node leads and returns that term; empty if it does
      * not lead.
      */
     private OptionalLong bind() {
       OptionalLong term = term();
-      TermBoundCalls termBound = this.termBound;
-      if (termBound != null) {
-        term.ifPresent((number) -> termBound.begin(this.election, number));
+      if (this.termBound != null && term.isPresent()) {
+        this.termBound.begin(this.election, term.getAsLong());
       }
       return term;
-    }
-
-    private boolean binds() {
-      return bind().isPresent();
     }
 
     /** An application's own election may block, so that the context may have closed meanwhile. */
@@ -381,77 +367,47 @@ public final class LeaderOnlyCalls
       return this.termBound == null ? OptionalLong.of(0) : OptionalLong.empty();
     }
 
-    /** Excludes the call from further interrupts. */
-    void leaveInterruptible() {
-      this.interruptible.end();
-    }
-
-    private @Nullable Call enter(String method, BooleanSupplier asksElection) {
-      Call call = this.running.begin(method, LeaderOnlyCalls.this.listener != null);
-      boolean begun = false;
-      try {
-        begun = asksElection.getAsBoolean();
-      } finally {
-        if (!begun) {
-          end(call);
-        }
+    @Override
+    void left(Binding binding) {
+      if (binding == Binding.INTERRUPTIBLE) {
+        this.interruptible.end();
       }
-      return begun ? call : null;
-    }
-
-    /** Detaches the call from this thread; it may continue elsewhere. */
-    void leaveThread() {
-      TermBoundCalls termBound = this.termBound;
-      if (termBound != null) {
-        termBound.end();
+      if (this.termBound != null && binding != Binding.NONE) {
+        this.termBound.end();
       }
     }
 
-    /** Whether this thread starts the application, at a time when hardly any node can lead yet. */
-    boolean isStarting() {
-      return LeaderOnlyCalls.this.starting == Thread.currentThread();
-    }
-
-    /** Notifies the listener of a call that did not begin. */
-    void skipped(String method) {
-      CallListener listener = LeaderOnlyCalls.this.listener;
-      if (listener != null) {
-        listener.ended(serviceId(), method, Outcome.SKIPPED, 0);
-      }
-    }
-
-    /**
-     * Ends a call and notifies the listener, unless the call began before there was one.
-     */
-    void leave(Call call, @Nullable Throwable failure) {
+    /** Notifies the listener, unless the work began before there was one. */
+    @Override
+    void ended(Permit permit) {
       try {
         CallListener listener = LeaderOnlyCalls.this.listener;
-        long nanos = listener != null ? call.nanos() : -1;
+        long nanos = listener != null ? permit.nanos() : -1;
         if (listener != null && nanos >= 0) {
-          listener.ended(
-              serviceId(), call.method(), failure == null ? Outcome.RAN : Outcome.FAILED, nanos);
+          Outcome outcome = permit.hasSucceeded() ? Outcome.RAN : Outcome.FAILED;
+          listener.ended(serviceId(), permit.work(), outcome, nanos);
         }
       } finally {
-        end(call);
+        free(permit);
       }
     }
 
-    private void end(Call call) {
-      call.end();
-      if (this.watched && this.running.count() == 0) {
+    private void free(Permit permit) {
+      permit.free();
+      if (this.watched && count() == 0) {
         this.watched = false;
-        ended();
+        LeaderOnlyCalls.this.ended();
       }
     }
 
     private boolean isOccupied() {
-      if (this.running.count() == 0) {
+      if (count() == 0) {
         return false;
       }
-      this.running.see();
+      see();
       this.watched = true;
-      // The last call may have left before it could see that it is watched.
-      return this.running.count() != 0;
+      // The last work may have ended before it could see that it is watched.
+      return count() != 0;
     }
   }
 }

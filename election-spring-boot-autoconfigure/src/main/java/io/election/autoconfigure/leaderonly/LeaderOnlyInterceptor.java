@@ -1,12 +1,14 @@
 package io.election.autoconfigure.leaderonly;
 
 import io.election.LeaderOnly;
+import io.election.NotLeaderException;
+import io.election.autoconfigure.leaderonly.Permits.Binding;
+import io.election.autoconfigure.leaderonly.Permits.Continuation;
+import io.election.autoconfigure.leaderonly.Permits.Permit;
 import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -76,7 +78,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         calls,
         calls.gate(election),
         leaderOnly.onFollower(),
-        leaderOnly.interruptOnLoss(),
+        leaderOnly.interruptOnLoss() ? Binding.INTERRUPTIBLE : Binding.TERM,
         name,
         ReturnTypes.ofSkipped(guarded.returnType()),
         guarded.returnType() == Object.class);
@@ -88,7 +90,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
       LeaderOnlyCalls calls,
       LeaderOnlyCalls.Gate gate,
       LeaderOnly.OnFollower onFollower,
-      boolean interruptible,
+      Binding binding,
       String method,
       Supplier<@Nullable Object> skipped,
       boolean mayBeReactive)
@@ -96,71 +98,24 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object call(MethodInvocation invocation) throws Throwable {
-      RunningCalls.Call entered = enter();
-      if (entered == null) {
-        this.gate.skipped(this.method);
-        if (this.onFollower == LeaderOnly.OnFollower.THROW) {
-          throw this.gate.notLeader();
+      try (Permit permit = this.calls.enter(this.gate, this.method, this.binding)) {
+        if (permit == null) {
+          NotLeaderException refusal = Guard.skip(this.method, this.gate, this.onFollower);
+          if (refusal != null) {
+            throw refusal;
+          }
+          return this.skipped.get();
         }
-        Guard.logSkip(this.method, this.gate);
-        return this.skipped.get();
-      }
-      boolean continues = false;
-      Throwable thrown = null;
-      try {
-        Object result = proceed(invocation, entered);
+        Object result = invocation.proceed();
         if (result instanceof CompletionStage<?> stage) {
-          continues = true;
-          leaveAfter(stage, entered);
+          Continuation continuation = permit.goesOn();
+          stage.whenComplete((value, failure) -> continuation.end(failure != null));
+        } else if (this.mayBeReactive && result != null) {
+          result = guarded(result);
         }
-        return this.mayBeReactive && result != null ? guarded(result) : result;
-      } catch (Throwable ex) {
-        thrown = ex;
-        throw ex;
-      } finally {
-        if (this.interruptible) {
-          this.gate.leaveInterruptible();
-        }
-        this.gate.leaveThread();
-        if (!continues) {
-          this.gate.leave(entered, thrown);
-        }
+        permit.succeed();
+        return result;
       }
-    }
-
-    /** Leaves once, whatever the stage does: the call's place serves another call then. */
-    private void leaveAfter(CompletionStage<?> stage, RunningCalls.Call entered) {
-      AtomicBoolean left = new AtomicBoolean();
-      BiConsumer<@Nullable Object, @Nullable Throwable> leave = (value, failure) -> {
-        if (left.compareAndSet(false, true)) {
-          this.gate.leave(entered, failure);
-        }
-      };
-      try {
-        stage.whenComplete(leave);
-      } catch (RuntimeException | Error ex) {
-        leave.accept(null, ex);
-        throw ex;
-      }
-    }
-
-    private static @Nullable Object proceed(MethodInvocation invocation, RunningCalls.Call entered)
-        throws Throwable {
-      entered.attach();
-      try {
-        return invocation.proceed();
-      } finally {
-        entered.detach();
-      }
-    }
-
-    private RunningCalls.@Nullable Call enter() {
-      if (this.calls.isClosed()) {
-        return null;
-      }
-      return this.interruptible
-          ? this.gate.enterInterruptible(this.method)
-          : this.gate.enterThread(this.method);
     }
 
     /**

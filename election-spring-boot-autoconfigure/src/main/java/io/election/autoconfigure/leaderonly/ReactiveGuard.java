@@ -1,11 +1,13 @@
 package io.election.autoconfigure.leaderonly;
 
 import io.election.LeaderOnly;
-import java.util.concurrent.atomic.AtomicReference;
+import io.election.NotLeaderException;
+import io.election.autoconfigure.leaderonly.Permits.Binding;
+import io.election.autoconfigure.leaderonly.Permits.Continuation;
+import io.election.autoconfigure.leaderonly.Permits.Permit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInvocation;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.ReactiveAdapter;
@@ -75,41 +77,24 @@ final class ReactiveGuard implements Guard {
             : Mono.defer(() -> Mono.from(subscribed(work))));
   }
 
+  /** The method runs on this thread; what it returns may run on any. */
   private Publisher<Object> subscribed(Supplier<Publisher<Object>> work) {
     LeaderOnlyCalls.Gate gate = this.gate.get();
-    RunningCalls.Call entered = this.calls.isClosed() ? null : gate.enter(this.method);
-    if (entered == null) {
-      gate.skipped(this.method);
-      if (this.onFollower == LeaderOnly.OnFollower.THROW) {
-        return Mono.error(gate.notLeader());
+    try (Permit permit = this.calls.enter(gate, this.method, Binding.NONE)) {
+      if (permit == null) {
+        NotLeaderException refusal = Guard.skip(this.method, gate, this.onFollower);
+        return refusal != null ? Mono.error(refusal) : Mono.empty();
       }
-      Guard.logSkip(this.method, gate);
-      return Mono.empty();
-    }
-    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    Consumer<SignalType> end = (signal) -> gate.leave(entered, failure.get());
-    try {
-      Publisher<Object> running = begun(work, entered);
+      Publisher<Object> running = work.get();
+      Continuation continuation = permit.goesOn();
+      Consumer<SignalType> end = (signal) -> continuation.end(signal == SignalType.ON_ERROR);
       // A Mono converted to a Flux would be cancelled after its value, and a transaction within it
       // rolled back.
-      return this.adapter.isMultiValue()
-          ? Flux.from(running).doOnError(failure::set).doFinally(end)
-          : Mono.from(running).doOnError(failure::set).doFinally(end);
-    } catch (RuntimeException | Error ex) {
-      // An adapter has failed.
-      gate.leave(entered, ex);
-      throw ex;
-    }
-  }
-
-  /** The method runs on this thread; what it returns may run on any. */
-  private static Publisher<Object> begun(
-      Supplier<Publisher<Object>> work, RunningCalls.Call entered) {
-    entered.attach();
-    try {
-      return work.get();
-    } finally {
-      entered.detach();
+      Publisher<Object> guarded = this.adapter.isMultiValue()
+          ? Flux.from(running).doFinally(end)
+          : Mono.from(running).doFinally(end);
+      permit.succeed();
+      return guarded;
     }
   }
 

@@ -9,6 +9,10 @@ import io.election.LeaderOnlyAssert;
 import io.election.Leadership;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.SwitchedElection;
+import io.election.autoconfigure.leaderonly.LeaderOnlyCalls.Outcome;
+import io.election.autoconfigure.leaderonly.Permits.Binding;
+import io.election.autoconfigure.leaderonly.Permits.Continuation;
+import io.election.autoconfigure.leaderonly.Permits.Permit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -24,7 +28,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import org.assertj.core.api.Assertions;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +35,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -64,7 +68,8 @@ class LeaderOnlyCallsTest {
       }
     });
     LeaderOnlyCalls.Gate gate = calls.gate("");
-    Assertions.assertThatIllegalStateException().isThrownBy(() -> gate.enter("Job.run"));
+    Assertions.assertThatIllegalStateException()
+        .isThrownBy(() -> calls.enter(gate, "Job.run", Binding.NONE));
     assertThat(calls.isRunning("default")).isFalse();
   }
 
@@ -73,35 +78,35 @@ class LeaderOnlyCallsTest {
     AtomicInteger ends = new AtomicInteger();
     this.calls.onEnd(ends::incrementAndGet);
     this.election.becomeLeader();
-    this.gate.leave(enter("Job.run"), null);
+    end(enter("Job.run"));
     assertThat(ends).hasValue(0);
-    RunningCalls.Call first = enter("Job.run");
-    RunningCalls.Call second = enter("Job.run");
+    Permit first = enter("Job.run");
+    Permit second = enter("Job.run");
     assertThat(this.calls.isRunning("default")).isTrue();
-    this.gate.leave(first, null);
+    end(first);
     assertThat(ends).hasValue(0);
-    this.gate.leave(second, null);
+    end(second);
     assertThat(ends).hasValue(1);
   }
 
   @Test
   void callsThatRunAreNamedWithTheirAges() {
     this.election.becomeLeader();
-    RunningCalls.Call before = enter("Job.before");
-    RunningCalls.Call nightly = enter("Job.nightly");
-    this.gate.leave(before, null);
+    Permit before = enter("Job.before");
+    Permit nightly = enter("Job.nightly");
+    end(before);
     // The elector asks at each renewal.
     assertThat(this.calls.isRunning("default")).isTrue();
-    RunningCalls.Call hourly = enter("Job.hourly");
+    Permit hourly = enter("Job.hourly");
     assertThat(this.calls.describe("default"))
         .satisfiesExactly(
             (oldest) -> assertAge(oldest, "Job.nightly since "),
             (next) -> assertAge(next, "Job.hourly since "));
-    this.gate.leave(nightly, null);
+    end(nightly);
     assertThat(this.calls.describe("default"))
         .singleElement()
         .satisfies((left) -> assertThat(left).startsWith("Job.hourly"));
-    this.gate.leave(hourly, null);
+    end(hourly);
     assertThat(this.calls.describe("default")).isEmpty();
     assertThat(this.calls.describe("unknown")).isEmpty();
   }
@@ -116,7 +121,7 @@ class LeaderOnlyCallsTest {
   @ValueSource(booleans = {false, true})
   void waitEndsWithTheLastCallOrIfItIsInterrupted(boolean interrupted) throws Exception {
     this.election.becomeLeader();
-    RunningCalls.Call call = enter("Job.run");
+    Permit call = enter("Job.run");
     AtomicBoolean flag = new AtomicBoolean();
     Thread waiting = new Thread(() -> {
       this.calls.awaitEnd(Duration.ofHours(1));
@@ -127,7 +132,7 @@ class LeaderOnlyCallsTest {
     if (interrupted) {
       waiting.interrupt();
     } else {
-      this.gate.leave(call, null);
+      end(call);
     }
     waiting.join(TimeUnit.SECONDS.toMillis(30));
     assertThat(waiting.isAlive()).isFalse();
@@ -137,8 +142,7 @@ class LeaderOnlyCallsTest {
   @Test
   void callOfAContextThatHasEndedAssertsNothing() {
     this.election.becomeLeader();
-    RunningCalls.Call call = enter("Job.run");
-    call.attach();
+    enter("Job.run");
     this.calls.afterPropertiesSet();
     LeaderOnlyAssert.assertGuarded();
     this.calls.destroy();
@@ -150,15 +154,14 @@ class LeaderOnlyCallsTest {
     AtomicInteger ends = new AtomicInteger();
     this.calls.onEnd(ends::incrementAndGet);
     this.election.becomeLeader();
-    List<RunningCalls.Call> running =
-        Stream.generate(() -> enter("Job.run")).limit(20).toList();
+    List<Permit> running = Stream.generate(() -> enter("Job.run")).limit(20).toList();
     assertThat(running).doesNotHaveDuplicates();
     assertThat(this.calls.running("default")).isEqualTo(20);
     assertThat(this.calls.describe("default")).hasSize(20);
     assertThat(this.calls.isRunning("default")).isTrue();
     for (int left = 19; left >= 0; left--) {
       assertThat(ends).hasValue(0);
-      this.gate.leave(running.get(left), null);
+      end(running.get(left));
       assertThat(this.calls.running("default")).isEqualTo(left);
     }
     assertThat(ends).hasValue(1);
@@ -169,14 +172,14 @@ class LeaderOnlyCallsTest {
   void durationIsThatOfTheCall() {
     this.election.becomeLeader();
     List<String> ended = new ArrayList<>();
-    RunningCalls.Call before = enter("Job.before");
+    Permit before = enter("Job.before");
     this.calls.onCall((serviceId, method, outcome, nanos) -> {
       assertThat(nanos).isBetween(0L, System.nanoTime() - this.created);
       ended.add(method + " " + outcome);
     });
-    this.gate.leave(before, null);
-    this.gate.leave(enter("Job.run"), null);
-    this.gate.leave(enter("Job.fail"), new IllegalStateException());
+    end(before);
+    end(enter("Job.run"));
+    enter("Job.fail").close();
     this.gate.skipped("Job.run");
     assertThat(ended).containsExactly("Job.run RAN", "Job.fail FAILED", "Job.run SKIPPED");
   }
@@ -197,11 +200,9 @@ class LeaderOnlyCallsTest {
     });
     asked.set(calls);
     LeaderOnlyCalls.Gate gate = calls.gate("");
-    for (Function<String, RunningCalls.@Nullable Call> door : doors(gate)) {
-      RunningCalls.Call call = door.apply("Job.run");
-      assertThat(call != null).isEqualTo(leads);
-      if (call != null) {
-        gate.leave(call, null);
+    for (Binding binding : Binding.values()) {
+      try (Permit call = calls.enter(gate, "Job.run", binding)) {
+        assertThat(call != null).isEqualTo(leads);
       }
       assertThat(calls.running("default")).isZero();
     }
@@ -220,8 +221,8 @@ class LeaderOnlyCallsTest {
           }
         },
         termBound ? new NeverBegins() : null);
-    for (Function<String, RunningCalls.@Nullable Call> door : doors(calls.gate(""))) {
-      assertThat(door.apply("Job.run")).isNull();
+    for (Binding binding : Binding.values()) {
+      assertThat(calls.enter(calls.gate(""), "Job.run", binding)).isNull();
     }
     assertThat(calls.running("default")).isZero();
   }
@@ -239,7 +240,7 @@ class LeaderOnlyCallsTest {
     });
     calls.setApplicationContext(context);
     asked.set(calls);
-    assertThat(calls.gate("").enter("Job.run")).isNull();
+    assertThat(calls.enter(calls.gate(""), "Job.run", Binding.NONE)).isNull();
     assertThat(calls.running("default")).isZero();
   }
 
@@ -277,11 +278,6 @@ class LeaderOnlyCallsTest {
     assertThat(this.calls.running("default")).isZero();
   }
 
-  private static List<Function<String, RunningCalls.@Nullable Call>> doors(
-      LeaderOnlyCalls.Gate gate) {
-    return List.of(gate::enter, gate::enterThread, gate::enterInterruptible);
-  }
-
   private static final class NeverBegins implements TermBoundCalls {
 
     @Override
@@ -308,8 +304,53 @@ class LeaderOnlyCallsTest {
     public void end() {}
   }
 
-  private RunningCalls.Call enter(String method) {
-    return Objects.requireNonNull(this.gate.enter(method));
+  private Permit enter(String method) {
+    return Objects.requireNonNull(this.calls.enter(this.gate, method, Binding.NONE));
+  }
+
+  private static void end(Permit permit) {
+    permit.succeed();
+    permit.close();
+  }
+
+  /** A result may end before its call has returned, more than once, and after the call has failed. */
+  @ParameterizedTest
+  @CsvSource({
+    "true, true, true, RAN",
+    "true, false, true, RAN",
+    "true, true, false, FAILED",
+    "true, false, false, FAILED",
+    "false, true, true, FAILED",
+  })
+  void workThatGoesOnEndsWithItsLastPart(
+      boolean callSucceeds, boolean callFirst, boolean resultSucceeds, Outcome outcome) {
+    List<Outcome> ended = new ArrayList<>();
+    this.calls.onCall((serviceId, method, each, nanos) -> ended.add(each));
+    this.election.becomeLeader();
+    Permit call = enter("Job.run");
+    Continuation result = call.goesOn();
+    Runnable returns = () -> {
+      if (callSucceeds) {
+        call.succeed();
+      }
+      call.close();
+    };
+    if (callFirst) {
+      returns.run();
+    } else {
+      result.end(!resultSucceeds);
+    }
+    assertThat(this.calls.running("default")).isEqualTo(callSucceeds ? 1 : 0);
+    if (callFirst) {
+      result.end(!resultSucceeds);
+    } else {
+      returns.run();
+    }
+    assertThat(this.calls.running("default")).isZero();
+    assertThat(enter("Job.next")).isSameAs(call);
+    result.end(true);
+    assertThat(this.calls.running("default")).isEqualTo(1);
+    assertThat(ended).containsExactly(outcome);
   }
 
   @RepeatedTest(200)
@@ -325,12 +366,10 @@ class LeaderOnlyCallsTest {
       callers[i] = this.executor.submit(() -> {
         start.await();
         for (int call = 0; call < 200; call++) {
-          RunningCalls.Call entered = this.gate.enter("Job.run");
-          if (entered != null) {
-            if (handedBack.get()) {
+          try (Permit entered = this.calls.enter(this.gate, "Job.run", Binding.NONE)) {
+            if (entered != null && handedBack.get()) {
               ranTooLate.set(true);
             }
-            this.gate.leave(entered, null);
           }
         }
         return null;
