@@ -441,6 +441,35 @@ class ArchitectureTest {
 
   @ParameterizedTest
   @CsvSource({
+    "leaderonly, leaderonly",
+    "commitfence, leaderonly",
+    "mysql, commitfence",
+    "zookeeper, zookeeper",
+    "etcd, etcd",
+    "joint, joint",
+    "actuate, leaderonly"
+  })
+  void aFeatureKnowsTheAutoConfigurationAboveItAndFewOthers(String feature, String other) {
+    classes()
+        .that()
+        .resideInAPackage("io.election.autoconfigure." + feature)
+        .should()
+        .onlyDependOnClassesThat(resideInAnyPackage(
+                "io.election.autoconfigure",
+                "io.election.autoconfigure." + feature,
+                "io.election.autoconfigure." + other)
+            .or(not(resideInAnyPackage("io.election.autoconfigure.."))))
+        .check(CLASSES);
+    noClasses()
+        .that()
+        .resideInAPackage("io.election.autoconfigure")
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("io.election.autoconfigure." + feature))
+        .check(CLASSES);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
     "io.election.mysql, io.election.mysql",
     "io.election.keyvalue, io.election.keyvalue",
     "io.election.zookeeper, io.election.keyvalue",

@@ -8,16 +8,13 @@ import io.election.autoconfigure.ElectionsConfiguration;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Role;
@@ -79,21 +76,6 @@ public final class LeaderOnlyAutoConfiguration {
   @ConditionalOnMissingBean(value = ElectionBackend.class, search = SearchStrategy.CURRENT)
   PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
     return new PublishedLosses(calls);
-  }
-
-  /**
-   * Present in each context, because a post-processor sees only the transaction managers of its
-   * own.
-   */
-  @Configuration(proxyBeanMethods = false)
-  @ConditionalOnBean(TermBoundCalls.class)
-  static class TransactionsConfiguration {
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static BeanPostProcessor commitFenceInstaller(TermBoundCalls calls) {
-      return calls.installer();
-    }
   }
 
   private static boolean proxiesClasses(Environment environment) {

@@ -1,7 +1,6 @@
 package io.election.autoconfigure.leaderonly;
 
 import io.election.ElectionService;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /**
  * Is notified of the {@link io.election.LeaderOnly} calls on a thread and the terms in which they
@@ -32,14 +31,6 @@ public interface TermBoundCalls {
    * @return the count since the start
    */
   long rejections(String serviceId);
-
-  /**
-   * Creates a post-processor that binds the transaction managers of one context to the terms of
-   * calls.
-   *
-   * @return a post-processor for that context
-   */
-  BeanPostProcessor installer();
 
   /** Called when the call that began last on this thread has ended. */
   void end();

@@ -2,6 +2,7 @@ package io.election.autoconfigure.mysql;
 
 import io.election.ElectionSetupException;
 import io.election.autoconfigure.ElectionDataSource;
+import io.election.autoconfigure.commitfence.FencedDatabase;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.JdbcUrl;
@@ -32,7 +33,7 @@ import org.springframework.jdbc.datasource.SimpleDriverDataSource;
  * otherwise with the settings of the application's own pool, but never through a connection from
  * that pool.
  */
-final class ElectionDataSourceResolver {
+final class ElectionDataSourceResolver implements FencedDatabase {
 
   /** Known to be neither MySQL nor MariaDB, whatever a wrapping driver adds. */
   private static final Set<DatabaseDriver> UNSUPPORTED = EnumSet.complementOf(EnumSet.of(
@@ -93,11 +94,8 @@ final class ElectionDataSourceResolver {
         : new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource");
   }
 
-  /**
-   * Returns whether connections of a source lead to the election's database: it is the same source,
-   * or has the same URL. Its parameters count, since they may choose the server.
-   */
-  boolean isShared(DataSource dataSource) {
+  @Override
+  public boolean isShared(DataSource dataSource) {
     DataSource own = this.marked.getIfAvailable();
     if (own != null
         && DataSourceUnwrapper.unwrapRoot(own) == DataSourceUnwrapper.unwrapRoot(dataSource)) {

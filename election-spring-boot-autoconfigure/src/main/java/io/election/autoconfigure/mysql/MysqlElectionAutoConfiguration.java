@@ -2,7 +2,6 @@ package io.election.autoconfigure.mysql;
 
 import io.election.ElectionService;
 import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
-import io.election.autoconfigure.ConditionalOnElectionSetting;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.ElectionProperties;
@@ -17,7 +16,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -25,10 +23,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
-import org.springframework.util.function.SingletonSupplier;
 
 /** Auto-configuration of the lease in MySQL or MariaDB. */
 @AutoConfiguration(
@@ -107,22 +102,5 @@ public final class MysqlElectionAutoConfiguration {
     return known != null
         ? new CommitFence(settings.renewInterval(), known)
         : new CommitFence(settings.renewInterval());
-  }
-
-  /**
-   * Transactions that commit only in the term in which they began. Requests other beans only when a
-   * transaction needs them. {@code LeaderOnlyAutoConfiguration} installs it in each context.
-   */
-  @Configuration(proxyBeanMethods = false)
-  @ConditionalOnElectionSetting("as.election.mysql.commit-fence")
-  static class CommitFenceConfiguration {
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static FencedCalls fencedCalls(
-        ObjectProvider<CommitFence> fence, ObjectProvider<ElectionDataSourceResolver> connection) {
-      return new FencedCalls(
-          SingletonSupplier.of(fence::getObject), connection::getObject, CommitFenceInstaller::new);
-    }
   }
 }

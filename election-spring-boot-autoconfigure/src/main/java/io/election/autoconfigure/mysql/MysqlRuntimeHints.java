@@ -20,20 +20,12 @@ final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
   private static final List<String> DRIVERS =
       List.of("com.mysql.cj.jdbc.Driver", "org.mariadb.jdbc.Driver");
 
-  /**
-   * Classes whose presence is checked. Without a hint a class counts as missing, and so does
-   * everything that depends on it.
-   */
-  private static final List<String> LOOKED_FOR = List.of(
-      "com.zaxxer.hikari.HikariDataSource",
-      "jakarta.persistence.EntityManagerFactory",
-      "org.hibernate.SessionFactory",
-      "org.springframework.orm.jpa.JpaTransactionManager",
-      "org.springframework.orm.jpa.hibernate.HibernateTransactionManager");
+  /** Its presence is checked. Without a hint it counts as missing. */
+  private static final String POOL = "com.zaxxer.hikari.HikariDataSource";
 
   @Override
   public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
-    LOOKED_FOR.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
+    hints.reflection().registerTypeIfPresent(classLoader, POOL);
     if (ClassUtils.isPresent(DATA_SOURCE_PROPERTIES, classLoader)) {
       Jdbc.registerHints(hints, classLoader);
     }

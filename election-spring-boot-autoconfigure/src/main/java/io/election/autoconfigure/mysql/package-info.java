@@ -1,7 +1,4 @@
-/**
- * Auto-configuration of elections in MySQL or MariaDB: the connection, the tables and the commit
- * fence.
- */
+/** Auto-configuration of elections in MySQL or MariaDB: the connection and the tables. */
 @NullMarked
 package io.election.autoconfigure.mysql;
 

@@ -38,7 +38,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.support.StaticApplicationContext;
@@ -293,11 +292,6 @@ class LeaderOnlyCallsTest {
     @Override
     public long rejections(String serviceId) {
       return 0;
-    }
-
-    @Override
-    public BeanPostProcessor installer() {
-      return new BeanPostProcessor() {};
     }
 
     @Override

@@ -50,7 +50,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.InOrder;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -153,7 +152,6 @@ class LeaderOnlyTest {
   void callIsBoundToItsTermUntilItLeavesItsThread(boolean fails) {
     TermBoundCalls terms = mock();
     when(terms.appliesTo(any())).thenReturn(true);
-    when(terms.installer()).thenReturn(new BeanPostProcessor() {});
     SwitchedElection election = new SwitchedElection() {
       @Override
       public Optional<Leadership> leadership() {

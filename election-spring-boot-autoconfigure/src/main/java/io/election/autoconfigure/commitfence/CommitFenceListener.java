@@ -1,6 +1,6 @@
-package io.election.autoconfigure.mysql;
+package io.election.autoconfigure.commitfence;
 
-import io.election.autoconfigure.mysql.FencedCalls.BoundTerms;
+import io.election.autoconfigure.commitfence.FencedCalls.BoundTerms;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.function.BooleanSupplier;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure.mysql;
+package io.election.autoconfigure.commitfence;
 
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Locale;

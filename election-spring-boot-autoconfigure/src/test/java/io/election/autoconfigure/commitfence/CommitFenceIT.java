@@ -1,4 +1,4 @@
-package io.election.autoconfigure.mysql;
+package io.election.autoconfigure.commitfence;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -15,6 +15,7 @@ import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
+import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.mysql.CommitFence;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
@@ -477,7 +478,11 @@ class CommitFenceIT {
     run(JdbcApplication.class, (parent) -> {
       try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
         child.setParent(parent.context);
-        child.register(ChildTemplate.class, ChildJob.class, LeaderOnlyAutoConfiguration.class);
+        child.register(
+            ChildTemplate.class,
+            ChildJob.class,
+            LeaderOnlyAutoConfiguration.class,
+            CommitFenceAutoConfiguration.class);
         child.refresh();
         assertFenced(new Node(parent.database, child));
         assertThat(parent
@@ -638,6 +643,7 @@ class CommitFenceIT {
   @ImportAutoConfiguration({
     ElectionAutoConfiguration.class,
     MysqlElectionAutoConfiguration.class,
+    CommitFenceAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     DataSourceAutoConfiguration.class,
     JdbcTemplateAutoConfiguration.class,

@@ -1,4 +1,4 @@
-package io.election.autoconfigure.mysql;
+package io.election.autoconfigure.commitfence;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
@@ -18,13 +18,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
@@ -60,22 +58,12 @@ final class FencedCalls implements TermBoundCalls {
 
   private final Supplier<CommitFence> fence;
 
-  private final Supplier<ElectionDataSourceResolver> connection;
+  private final Supplier<FencedDatabase> database;
 
-  private final Function<Supplier<FencedCalls>, BeanPostProcessor> installer;
-
-  /**
-   * Creates the calls. The first two parameters are requested when first needed.
-   *
-   * @param installer creates what lets transaction managers report to these calls
-   */
-  FencedCalls(
-      Supplier<CommitFence> fence,
-      Supplier<ElectionDataSourceResolver> connection,
-      Function<Supplier<FencedCalls>, BeanPostProcessor> installer) {
+  /** Creates the calls. The parameters are requested when first needed. */
+  FencedCalls(Supplier<CommitFence> fence, Supplier<FencedDatabase> database) {
     this.fence = fence;
-    this.connection = connection;
-    this.installer = installer;
+    this.database = database;
   }
 
   @Override
@@ -108,11 +96,6 @@ final class FencedCalls implements TermBoundCalls {
         && TransactionSynchronizationManager.isSynchronizationActive()) {
       unmanaged("a transaction manager that is not a bean").add(call);
     }
-  }
-
-  @Override
-  public BeanPostProcessor installer() {
-    return this.installer.apply(() -> this);
   }
 
   @Override
@@ -173,7 +156,7 @@ final class FencedCalls implements TermBoundCalls {
 
   /** Whether connections of a source lead to the election's database according to its URL. */
   boolean isShared(DataSource dataSource) {
-    return this.connection.get().isShared(dataSource);
+    return this.database.get().isShared(dataSource);
   }
 
   /**

@@ -1,4 +1,4 @@
-package io.election.autoconfigure.mysql;
+package io.election.autoconfigure.commitfence;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.mockito.Mockito.mock;
 
 import io.election.autoconfigure.SwitchedElection;
-import io.election.autoconfigure.mysql.FencedCalls.Terms;
+import io.election.autoconfigure.commitfence.FencedCalls.Terms;
 import io.election.joint.JointElectionService;
 import io.election.mysql.CommitFence;
 import java.lang.reflect.Proxy;
@@ -14,7 +14,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -22,13 +21,11 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
-import org.springframework.mock.env.MockEnvironment;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -45,18 +42,8 @@ class FencedCallsTest {
         () -> {
           throw new AssertionError("not asked");
         },
-        FencedCallsTest::resolver,
-        CommitFenceInstaller::new);
-  }
-
-  private static ElectionDataSourceResolver resolver() {
-    DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
-    beans.registerSingleton("own", new DriverManagerDataSource("jdbc:mysql:///orders"));
-    return new ElectionDataSourceResolver(
-        beans,
-        new MockEnvironment(),
-        Duration.ofSeconds(1),
-        beans.getBeanProvider(DataSource.class));
+        () -> (dataSource) ->
+            "jdbc:mysql:///orders".equals(((DriverManagerDataSource) dataSource).getUrl()));
   }
 
   @AfterEach
@@ -75,11 +62,12 @@ class FencedCallsTest {
   void eachApplicationFencesAManagerThatTheyShareOnce() {
     DataSourceTransactionManager manager =
         new DataSourceTransactionManager(new DriverManagerDataSource());
+    FencedCalls other = calls();
     for (int i = 0; i < 2; i++) {
-      this.calls.installer().postProcessAfterInitialization(manager, "manager");
+      new CommitFenceInstaller(() -> this.calls).postProcessAfterInitialization(manager, "manager");
       assertThat(manager.getTransactionExecutionListeners()).hasSize(1);
     }
-    calls().installer().postProcessAfterInitialization(manager, "manager");
+    new CommitFenceInstaller(() -> other).postProcessAfterInitialization(manager, "manager");
     assertThat(manager.getTransactionExecutionListeners()).hasSize(2);
   }
 
@@ -150,12 +138,9 @@ class FencedCallsTest {
         getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
           throw failure;
         });
-    FencedCalls calls = new FencedCalls(
-        () -> new CommitFence(Duration.ofSeconds(1)),
-        () -> {
-          throw new AssertionError("not asked");
-        },
-        CommitFenceInstaller::new);
+    FencedCalls calls = new FencedCalls(() -> new CommitFence(Duration.ofSeconds(1)), () -> {
+      throw new AssertionError("not asked");
+    });
     assertThatThrownBy(() -> calls.hold("'manager'", connection, new Terms(), () -> true, true))
         .isInstanceOf(DataAccessException.class)
         .hasCause(failure);
