@@ -1,6 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.ElectionService;
+import io.election.Fence;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -9,7 +10,6 @@ import io.election.Member;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
-import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.joint.JointElectionService;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.RenewalListener;
@@ -83,7 +83,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final LeaderOnlyCalls calls;
 
-  private final @Nullable TermBoundCalls termBound;
+  private final @Nullable Fence fence;
 
   private final Map<Key, Counter> transitions = new ConcurrentHashMap<>();
 
@@ -109,12 +109,12 @@ final class ElectionMetrics implements SmartLifecycle {
       Elections elections,
       ElectionBackend backend,
       LeaderOnlyCalls calls,
-      @Nullable TermBoundCalls termBound) {
+      @Nullable Fence fence) {
     this.registry = registry;
     this.elections = elections;
     this.backend = backend;
     this.calls = calls;
-    this.termBound = termBound;
+    this.fence = fence;
   }
 
   @Override
@@ -258,9 +258,9 @@ final class ElectionMetrics implements SmartLifecycle {
     if (this.hasLeases) {
       Arrays.stream(RenewalListener.Outcome.values()).forEach((outcome) -> timer(name, outcome));
     }
-    TermBoundCalls termBound = this.termBound;
-    if (termBound != null) {
-      FunctionCounter.builder(FENCE_REJECTIONS, termBound, (calls) -> calls.rejections(name))
+    Fence fence = this.fence;
+    if (fence != null) {
+      FunctionCounter.builder(FENCE_REJECTIONS, fence, (each) -> each.rejections(name))
           .description("Commits that were refused because the term of their work had ended")
           .tags(tags(name))
           .register(this.registry);

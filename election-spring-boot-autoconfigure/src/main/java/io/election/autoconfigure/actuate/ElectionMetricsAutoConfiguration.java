@@ -1,10 +1,10 @@
 package io.election.autoconfigure.actuate;
 
+import io.election.Fence;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
-import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -29,7 +29,7 @@ public final class ElectionMetricsAutoConfiguration {
       Elections elections,
       ElectionBackend backend,
       LeaderOnlyCalls calls,
-      ObjectProvider<TermBoundCalls> termBound) {
-    return new ElectionMetrics(registry, elections, backend, calls, termBound.getIfAvailable());
+      ObjectProvider<Fence> fence) {
+    return new ElectionMetrics(registry, elections, backend, calls, fence.getIfAvailable());
   }
 }

@@ -1,8 +1,8 @@
 package io.election.autoconfigure.commitfence;
 
 import io.election.ElectionService;
+import io.election.Fence;
 import io.election.LeadershipLostException;
-import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.joint.JointElectionService;
 import io.election.lease.LeaseElectionService;
 import io.election.mysql.CommitFence;
@@ -36,7 +36,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * commit only in those terms. A call is bound to the transactions that are active when it begins,
  * whatever their transaction managers, and to those that begin on its thread before it ends.
  */
-final class FencedCalls implements TermBoundCalls {
+final class FencedCalls implements Fence {
 
   private static final Logger log = LoggerFactory.getLogger(FencedCalls.class);
 
@@ -78,9 +78,8 @@ final class FencedCalls implements TermBoundCalls {
   }
 
   @Override
-  public void begin(ElectionService election, long term) {
+  public Bound bind(ElectionService election, long term) {
     Call call = new Call(election.nodeId(), election.serviceId(), term);
-    ofThread(this.calls).push(call);
     boolean known = false;
     Deque<BoundTerms> transactions = this.transactions.get();
     if (transactions != null) {
@@ -96,17 +95,8 @@ final class FencedCalls implements TermBoundCalls {
         && TransactionSynchronizationManager.isSynchronizationActive()) {
       unmanaged("a transaction manager that is not a bean").add(call);
     }
-  }
-
-  @Override
-  public void end() {
-    Deque<Call> running = this.calls.get();
-    if (running != null) {
-      running.pop();
-      if (running.isEmpty()) {
-        this.calls.remove();
-      }
-    }
+    ofThread(this.calls).push(call);
+    return call;
   }
 
   /**
@@ -289,7 +279,7 @@ final class FencedCalls implements TermBoundCalls {
     return unmanaged;
   }
 
-  private static final class Call {
+  private final class Call implements Bound {
 
     private final String nodeId;
 
@@ -304,6 +294,14 @@ final class FencedCalls implements TermBoundCalls {
       this.nodeId = nodeId;
       this.serviceId = serviceId;
       this.term = term;
+    }
+
+    @Override
+    public void close() {
+      Deque<Call> running = FencedCalls.this.calls.get();
+      if (running != null && running.remove(this) && running.isEmpty()) {
+        FencedCalls.this.calls.remove();
+      }
     }
   }
 

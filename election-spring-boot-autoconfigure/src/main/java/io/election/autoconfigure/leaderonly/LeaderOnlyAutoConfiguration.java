@@ -1,5 +1,6 @@
 package io.election.autoconfigure.leaderonly;
 
+import io.election.Fence;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
@@ -33,8 +34,8 @@ public final class LeaderOnlyAutoConfiguration {
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static LeaderOnlyCalls leaderOnlyCalls(
-      ObjectProvider<Elections> elections, ObjectProvider<TermBoundCalls> termBound) {
-    return new LeaderOnlyCalls(elections::getObject, termBound::getIfAvailable);
+      ObjectProvider<Elections> elections, ObjectProvider<Fence> fence) {
+    return new LeaderOnlyCalls(elections::getObject, fence::getIfAvailable);
   }
 
   @Bean

@@ -2,6 +2,7 @@ package io.election.autoconfigure.leaderonly;
 
 import io.election.ElectionService;
 import io.election.ElectionSetupException;
+import io.election.Fence;
 import io.election.LeaderOnlyAssert;
 import io.election.Leadership;
 import io.election.NotLeaderException;
@@ -45,7 +46,7 @@ public final class LeaderOnlyCalls
   private final Supplier<Elections> elections;
 
   /** Supplies {@code null} if nothing depends on the term of a call. */
-  private final Supplier<@Nullable TermBoundCalls> termBound;
+  private final Supplier<@Nullable Fence> fence;
 
   private final Map<String, Gate> gates = new ConcurrentHashMap<>();
 
@@ -65,9 +66,9 @@ public final class LeaderOnlyCalls
 
   private volatile @Nullable CallListener listener;
 
-  LeaderOnlyCalls(Supplier<Elections> elections, Supplier<@Nullable TermBoundCalls> termBound) {
+  LeaderOnlyCalls(Supplier<Elections> elections, Supplier<@Nullable Fence> fence) {
     this.elections = elections;
-    this.termBound = termBound;
+    this.fence = fence;
   }
 
   @Override
@@ -285,7 +286,7 @@ public final class LeaderOnlyCalls
 
     private final ElectionService election;
 
-    private final @Nullable TermBoundCalls termBound;
+    private final @Nullable Fence fence;
 
     private final InterruptibleCalls interruptible;
 
@@ -293,10 +294,10 @@ public final class LeaderOnlyCalls
     private volatile boolean watched;
 
     private Gate(String serviceId, ElectionService election) {
-      TermBoundCalls termBound = LeaderOnlyCalls.this.termBound.get();
+      Fence fence = LeaderOnlyCalls.this.fence.get();
       this.serviceId = serviceId;
       this.election = election;
-      this.termBound = termBound != null && termBound.appliesTo(election) ? termBound : null;
+      this.fence = fence != null && fence.appliesTo(election) ? fence : null;
       this.interruptible = new InterruptibleCalls(serviceId);
     }
 
@@ -327,8 +328,8 @@ public final class LeaderOnlyCalls
       try {
         begun = switch (binding) {
           case NONE -> mayBegin();
-          case TERM -> this.termBound != null ? bind().isPresent() : mayBegin();
-          case INTERRUPTIBLE -> this.interruptible.begin(work, this::bind);
+          case TERM -> this.fence != null ? bind(permit).isPresent() : mayBegin();
+          case INTERRUPTIBLE -> this.interruptible.begin(work, () -> bind(permit));
         };
       } finally {
         if (!begun) {
@@ -339,13 +340,13 @@ public final class LeaderOnlyCalls
     }
 
     /**
-     * Binds this thread to the term in which this node leads and returns that term; empty if it does
-     * not lead.
+     * Binds the work to the term in which this node leads and returns that term; empty if it does not
+     * lead.
      */
-    private OptionalLong bind() {
+    private OptionalLong bind(Permit permit) {
       OptionalLong term = term();
-      if (this.termBound != null && term.isPresent()) {
-        this.termBound.begin(this.election, term.getAsLong());
+      if (this.fence != null && term.isPresent()) {
+        permit.bind(this.fence.bind(this.election, term.getAsLong()));
       }
       return term;
     }
@@ -364,16 +365,13 @@ public final class LeaderOnlyCalls
         return OptionalLong.of(leadership.term());
       }
       // An application's own election need not provide a term.
-      return this.termBound == null ? OptionalLong.of(0) : OptionalLong.empty();
+      return this.fence == null ? OptionalLong.of(0) : OptionalLong.empty();
     }
 
     @Override
     void left(Binding binding) {
       if (binding == Binding.INTERRUPTIBLE) {
         this.interruptible.end();
-      }
-      if (this.termBound != null && binding != Binding.NONE) {
-        this.termBound.end();
       }
     }
 

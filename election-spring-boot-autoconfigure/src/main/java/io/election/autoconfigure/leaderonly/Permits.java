@@ -1,5 +1,6 @@
 package io.election.autoconfigure.leaderonly;
 
+import io.election.Fence.Bound;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -145,6 +146,9 @@ abstract class Permits {
 
     private Binding binding = Binding.NONE;
 
+    /** The work of the thread under the fence. */
+    private @Nullable Bound bound;
+
     private boolean succeeded;
 
     private @Nullable Continuation continuation;
@@ -158,6 +162,11 @@ abstract class Permits {
         this.work = work;
       }
       return true;
+    }
+
+    /** Binds the work that is about to begin. */
+    void bind(Bound bound) {
+      this.bound = bound;
     }
 
     /** Begins the work on this thread. */
@@ -189,6 +198,11 @@ abstract class Permits {
     public void close() {
       this.thread = 0;
       left(this.binding);
+      Bound bound = this.bound;
+      if (bound != null) {
+        this.bound = null;
+        bound.close();
+      }
       Continuation continuation = this.continuation;
       if (continuation == null || continuation.isLast(this.succeeded ? 1 : 3)) {
         ended(this);

@@ -8,13 +8,13 @@ import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.withSettings;
 
 import io.election.ElectionService;
+import io.election.Fence;
 import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.mysql.CommitFence;
 import io.election.support.TestDatabase;
@@ -357,8 +357,7 @@ class CommitFenceIT {
         node.takeOver();
       }));
       assertThat(node.ids()).isEqualTo("1");
-      assertThat(((FencedCalls) node.context.getBean(TermBoundCalls.class)).rejections("orders"))
-          .isEqualTo(1);
+      assertThat(node.context.getBean(Fence.class).rejections("orders")).isEqualTo(1);
     });
   }
 

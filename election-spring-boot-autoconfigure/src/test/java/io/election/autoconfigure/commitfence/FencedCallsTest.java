@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.mockito.Mockito.mock;
 
+import io.election.Fence;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.commitfence.FencedCalls.Terms;
 import io.election.joint.JointElectionService;
@@ -13,6 +14,8 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -46,9 +49,11 @@ class FencedCallsTest {
             "jdbc:mysql:///orders".equals(((DriverManagerDataSource) dataSource).getUrl()));
   }
 
+  private final Fence.Bound bound = this.calls.bind(new SwitchedElection(), 1);
+
   @AfterEach
   void end() {
-    this.calls.end();
+    this.bound.close();
     Optional.ofNullable(this.calls.find(this.transaction)).ifPresent(this.calls::ended);
   }
 
@@ -73,20 +78,16 @@ class FencedCallsTest {
 
   @Test
   void eachApplicationFencesATransactionOfAManagerThatIsNoBeanOnce() {
-    FencedCalls other = calls();
+    List<FencedCalls> applications = List.of(this.calls, this.calls, calls());
+    List<Fence.Bound> bound = new ArrayList<>();
     TransactionSynchronizationManager.initSynchronization();
     TransactionSynchronizationManager.setActualTransactionActive(true);
     try {
-      for (int i = 0; i < 2; i++) {
-        this.calls.begin(new SwitchedElection(), 1);
-        assertThat(TransactionSynchronizationManager.getSynchronizations()).hasSize(1);
-      }
-      other.begin(new SwitchedElection(), 1);
+      applications.forEach((calls) -> bound.add(0, calls.bind(new SwitchedElection(), 1)));
       assertThat(TransactionSynchronizationManager.getSynchronizations()).hasSize(2);
     } finally {
       TransactionSynchronizationManager.clear();
-      this.calls.end();
-      other.end();
+      bound.forEach(Fence.Bound::close);
     }
   }
 
@@ -119,7 +120,6 @@ class FencedCallsTest {
 
   /** Begins a transaction within a call. */
   private CommitFenceListener begin(@Nullable String url, boolean opaque) {
-    this.calls.begin(new SwitchedElection(), 1);
     CommitFenceListener listener = new CommitFenceListener(
         () -> this.calls,
         "manager",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
+import io.election.Fence;
 import io.election.LeaderOnly;
 import io.election.LeaderOnlyAssert;
 import io.election.Leadership;
@@ -277,7 +278,7 @@ class LeaderOnlyCallsTest {
     assertThat(this.calls.running("default")).isZero();
   }
 
-  private static final class NeverBegins implements TermBoundCalls {
+  private static final class NeverBegins implements Fence {
 
     @Override
     public boolean appliesTo(ElectionService election) {
@@ -285,17 +286,14 @@ class LeaderOnlyCallsTest {
     }
 
     @Override
-    public void begin(ElectionService election, long term) {
-      Assertions.fail("A call began in term " + term);
+    public Bound bind(ElectionService election, long term) {
+      return Assertions.fail("A call began in term " + term);
     }
 
     @Override
     public long rejections(String serviceId) {
       return 0;
     }
-
-    @Override
-    public void end() {}
   }
 
   private Permit enter(String method) {
@@ -386,11 +384,10 @@ class LeaderOnlyCallsTest {
     return calls(election, null);
   }
 
-  private static LeaderOnlyCalls calls(
-      SwitchedElection election, @Nullable TermBoundCalls termBound) {
+  private static LeaderOnlyCalls calls(SwitchedElection election, @Nullable Fence fence) {
     DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
     beans.registerSingleton("election", election);
     Elections elections = SwitchedElection.registry(beans);
-    return new LeaderOnlyCalls(() -> elections, () -> termBound);
+    return new LeaderOnlyCalls(() -> elections, () -> fence);
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyLong;
 import static org.mockito.Mockito.inOrder;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.verify;
@@ -12,6 +13,7 @@ import static org.mockito.Mockito.verifyNoInteractions;
 import static org.mockito.Mockito.when;
 
 import io.election.ElectionService;
+import io.election.Fence;
 import io.election.LeaderOnly;
 import io.election.LeaderOnly.OnFollower;
 import io.election.Leadership;
@@ -150,8 +152,10 @@ class LeaderOnlyTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void callIsBoundToItsTermUntilItLeavesItsThread(boolean fails) {
-    TermBoundCalls terms = mock();
-    when(terms.appliesTo(any())).thenReturn(true);
+    Fence fence = mock();
+    Fence.Bound bound = mock();
+    when(fence.appliesTo(any())).thenReturn(true);
+    when(fence.bind(any(), anyLong())).thenReturn(bound);
     SwitchedElection election = new SwitchedElection() {
       @Override
       public Optional<Leadership> leadership() {
@@ -161,7 +165,7 @@ class LeaderOnlyTest {
     election.becomeLeader();
     contexts()
         .withBean(SwitchedElection.class, () -> election)
-        .withBean(TermBoundCalls.class, () -> terms)
+        .withBean(Fence.class, () -> fence)
         .withBean(Jobs.class)
         .run((context) -> {
           Jobs jobs = context.getBean(Jobs.class);
@@ -170,9 +174,9 @@ class LeaderOnlyTest {
           } else {
             jobs.pending();
           }
-          InOrder order = inOrder(terms);
-          order.verify(terms).begin(election, 7);
-          order.verify(terms).end();
+          InOrder order = inOrder(fence, bound);
+          order.verify(fence).bind(election, 7);
+          order.verify(bound).close();
         });
   }
 
