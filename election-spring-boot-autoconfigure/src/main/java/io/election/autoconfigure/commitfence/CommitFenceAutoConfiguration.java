@@ -46,7 +46,8 @@ public final class CommitFenceAutoConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static FencedCalls fencedCalls(
         ObjectProvider<CommitFence> fence, ObjectProvider<FencedDatabase> database) {
-      return new FencedCalls(SingletonSupplier.of(fence::getObject), database::getObject);
+      return new FencedCalls(
+          new FencedConnections(SingletonSupplier.of(fence::getObject), database::getObject));
     }
   }
 }

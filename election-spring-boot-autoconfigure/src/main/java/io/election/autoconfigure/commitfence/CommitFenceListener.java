@@ -1,6 +1,5 @@
 package io.election.autoconfigure.commitfence;
 
-import io.election.autoconfigure.commitfence.FencedCalls.BoundTerms;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.function.BooleanSupplier;
@@ -53,8 +52,8 @@ final class CommitFenceListener implements TransactionExecutionListener {
     this.dataSource = dataSource;
     this.opaque = opaque;
     this.keepsConnection = SingletonSupplier.of(keepsConnection::getAsBoolean);
-    this.shared =
-        SingletonSupplier.of(() -> dataSource != null && this.calls.get().isShared(dataSource));
+    this.shared = SingletonSupplier.of(
+        () -> dataSource != null && this.calls.get().connections().isShared(dataSource));
   }
 
   /**
@@ -94,14 +93,16 @@ final class CommitFenceListener implements TransactionExecutionListener {
         throw new IllegalStateException(
             "A transaction under @LeaderOnly cannot be fenced, since its transaction manager shows no JDBC connection. Set as.election.mysql.commit-fence=false, or use one that does.");
       }
-      calls.warn(this.manager, "they show no JDBC connection");
+      calls.connections().warn(this.manager, "they show no JDBC connection");
       return;
     }
     Connection jdbc = holder.getConnection();
     if (transaction.isReadOnly() && isReadOnly(jdbc)) {
       return; // it has nothing to commit
     }
-    calls.hold(this.manager, jdbc, terms, this.shared::get, this.keepsConnection.get());
+    calls
+        .connections()
+        .hold(this.manager, jdbc, terms, this.shared::get, this.keepsConnection.get());
     if (terms.isHeld()) {
       terms.letGoEarly();
     }
@@ -134,7 +135,7 @@ final class CommitFenceListener implements TransactionExecutionListener {
     calls.ended(terms);
     terms.letGo();
     if (terms.hasLate() && resource() instanceof ConnectionHolder holder) {
-      calls.holdLate(this.manager, holder.getConnection(), terms, this.shared::get);
+      calls.connections().holdLate(this.manager, holder.getConnection(), terms, this.shared::get);
     }
   }
 

@@ -7,7 +7,6 @@ import static org.mockito.Mockito.mock;
 
 import io.election.Fence;
 import io.election.autoconfigure.SwitchedElection;
-import io.election.autoconfigure.commitfence.FencedCalls.Terms;
 import io.election.joint.JointElectionService;
 import io.election.mysql.CommitFence;
 import java.lang.reflect.Proxy;
@@ -41,12 +40,12 @@ class FencedCallsTest {
   private final FencedCalls calls = calls();
 
   private static FencedCalls calls() {
-    return new FencedCalls(
+    return new FencedCalls(new FencedConnections(
         () -> {
           throw new AssertionError("not asked");
         },
         () -> (dataSource) ->
-            "jdbc:mysql:///orders".equals(((DriverManagerDataSource) dataSource).getUrl()));
+            "jdbc:mysql:///orders".equals(((DriverManagerDataSource) dataSource).getUrl())));
   }
 
   private final Fence.Bound bound = this.calls.bind(new SwitchedElection(), 1);
@@ -138,10 +137,12 @@ class FencedCallsTest {
         getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
           throw failure;
         });
-    FencedCalls calls = new FencedCalls(() -> new CommitFence(Duration.ofSeconds(1)), () -> {
-      throw new AssertionError("not asked");
-    });
-    assertThatThrownBy(() -> calls.hold("'manager'", connection, new Terms(), () -> true, true))
+    FencedConnections connections =
+        new FencedConnections(() -> new CommitFence(Duration.ofSeconds(1)), () -> {
+          throw new AssertionError("not asked");
+        });
+    assertThatThrownBy(
+            () -> connections.hold("'manager'", connection, new Terms(), () -> true, true))
         .isInstanceOf(DataAccessException.class)
         .hasCause(failure);
   }
