@@ -26,8 +26,6 @@ final class Agenda {
 
   private final Backoff backoff;
 
-  private final StandingCondition condition;
-
   private final Openings openings;
 
   private final Answers answers;
@@ -52,7 +50,6 @@ final class Agenda {
     this.work = context.work();
     this.clocks = context.clocks();
     this.backoff = backoff;
-    this.condition = context.condition();
     this.openings = openings;
     this.answers = answers;
     this.renewInterval = node.settings().renewInterval().toNanos();
@@ -78,10 +75,8 @@ final class Agenda {
   }
 
   private void update(Candidate candidate, long now) {
-    boolean stands = mayStand(candidate);
-    Candidacy candidacy =
-        stands ? candidate.update() : candidate.change((current) -> current.standBack(now));
-    Step step = holdBack(next(candidate, candidacy, now, stands), candidate, candidacy, now);
+    Candidacy candidacy = candidate.update();
+    Step step = holdBack(next(candidate, candidacy, now), candidate, candidacy, now);
     if (step instanceof Wait await) {
       pauseUntil(await.until(), now);
     } else if (step instanceof Step.Call<?> call) {
@@ -93,25 +88,8 @@ final class Agenda {
     }
   }
 
-  /** Applies what the condition says: the terms seen elsewhere, and whether this node may stand. */
-  private boolean mayStand(Candidate candidate) {
-    return this.answers.ask(
-        candidate.serviceId(),
-        "the condition under which this node may stand",
-        () -> {
-          long above = this.condition.aboveTerm(candidate.serviceId());
-          if (above > candidate.candidacy().remembered().highestTerm()) {
-            candidate.change((candidacy) -> candidacy.aboveTerm(above));
-          }
-          return this.condition.mayStand(candidate.serviceId());
-        },
-        false,
-        "this node does not stand");
-  }
-
-  private Step next(Candidate candidate, Candidacy candidacy, long instant, boolean stands) {
-    Step step = candidacy.next(instant, this.work.isRunning(candidate.serviceId()));
-    return stands ? step : withoutStanding(step, candidacy, instant);
+  private Step next(Candidate candidate, Candidacy candidacy, long instant) {
+    return candidacy.next(instant, this.work.isRunning(candidate.serviceId()));
   }
 
   /** Lets nodes that go first try for the record: until then this one follows. */
@@ -125,19 +103,11 @@ final class Agenda {
       return step;
     }
     pauseUntil(now + Math.min(holdBack, this.renewInterval / 4), now);
-    return withoutStanding(step, candidacy, now);
+    return now - candidacy.dueAt() >= 0 ? new Read() : new Wait(candidacy.dueAt());
   }
 
   private static boolean stands(Step step) {
     return step instanceof Create || step instanceof Touch || step instanceof Acquire;
-  }
-
-  /** Returns the next step of a node that does not stand: it follows. */
-  static Step withoutStanding(Step step, Candidacy candidacy, long instant) {
-    if (!stands(step)) {
-      return step;
-    }
-    return instant - candidacy.dueAt() >= 0 ? new Read() : new Wait(candidacy.dueAt());
   }
 
   private void pauseUntil(long instant, long now) {
@@ -192,7 +162,7 @@ final class Agenda {
     for (Candidate candidate : this.candidates) {
       Step step = this.due.get(candidate);
       if (step == null) {
-        step = next(candidate, candidate.candidacy(), soon, mayStand(candidate));
+        step = next(candidate, candidate.candidacy(), soon);
       }
       if (kind.isInstance(step)) {
         all.put(candidate, kind.cast(step));

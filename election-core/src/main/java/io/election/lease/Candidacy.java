@@ -299,17 +299,6 @@ record Candidacy(
     return touched && !(this.state instanceof Leader) ? changedByAnother(retry) : readAgain(retry);
   }
 
-  /** Applies a condition that is not met: the node no longer touches the record. */
-  Candidacy standBack(long now) {
-    return this.state instanceof Claimant ? follower(this.participation, now) : this;
-  }
-
-  /** Applies a term that was seen elsewhere: the next term of this node is above it. */
-  Candidacy aboveTerm(long term) {
-    Remembered seen = this.remembered.seen(term);
-    return new Candidacy(this.node, this.participation, seen, this.state, this.dueAt);
-  }
-
   /** Applies {@link io.election.ElectionService#becomeLeader()}. */
   Candidacy campaign(long now) {
     return new Candidacy(

@@ -39,13 +39,15 @@ final class Candidate {
 
   private final EventDelivery events;
 
+  private final @Nullable LeadershipCondition condition;
+
+  private final Runnable wakeUp;
+
   private final Object changes = new Object();
 
   private volatile Candidacy candidacy;
 
   private volatile List<PastTerm> history = List.of();
-
-  private volatile @Nullable LeadershipEvent lastEvent;
 
   /** The protected term as last reported to leader work; guarded by {@link #changes}. */
   private OptionalLong protectedTerm = OptionalLong.empty();
@@ -56,13 +58,17 @@ final class Candidate {
       LeaseSettings settings,
       Clocks clocks,
       RunningWork work,
-      EventDelivery events) {
+      EventDelivery events,
+      @Nullable LeadershipCondition condition,
+      Runnable wakeUp) {
     this.serviceId = Names.requireUsable("service id", serviceId);
     this.configuredId = configuredId;
     this.settings = settings;
     this.clocks = clocks;
     this.work = work;
     this.events = events;
+    this.condition = condition;
+    this.wakeUp = wakeUp;
     this.candidacy = Candidacy.start(Node.unnamed(settings), 0).stop(0);
   }
 
@@ -102,7 +108,6 @@ final class Candidate {
         addEvent(current, after, events);
         if (!events.isEmpty()) {
           this.events.add(events, this.changes);
-          this.lastEvent = events.get(events.size() - 1);
         }
       }
       // Nothing fails from here to the notification, so that none is lost.
@@ -156,39 +161,26 @@ final class Candidate {
     return this.candidacy.state() instanceof Draining;
   }
 
-  Standing standing() {
-    Candidacy current = this.candidacy;
-    long now = this.clocks.now();
-    boolean leads = current.state() instanceof Leader leader && isValid(leader);
-    boolean drains = current.state() instanceof Draining draining
-        && !draining.displaced()
-        && !draining.deadline().isOver(this.clocks.read());
-    OptionalLong opensAt = current.opensAt();
-    return new Standing(
-        leads,
-        leads || drains,
-        leads ? current.state().heldTerm().orElse(0) : 0,
-        current.remembered().highestTerm(),
-        opensAt.isPresent() ? Duration.ofNanos(opensAt.getAsLong() - now) : null,
-        this.lastEvent);
-  }
-
   boolean isLeader() {
-    return this.candidacy.state() instanceof Leader leader && isValid(leader);
+    return this.candidacy.state() instanceof Leader leader && leads(leader);
   }
 
   /** For how many milliseconds the candidates that lead still do, by election. */
   static Map<String, Long> remaining(Collection<Candidate> candidates) {
     Map<String, Long> remaining = new HashMap<>();
-    candidates.forEach((candidate) -> candidate
-        .leadership()
-        .ifPresent((leadership) ->
-            remaining.put(candidate.serviceId, leadership.remaining().toMillis())));
+    for (Candidate candidate : candidates) {
+      if (candidate.candidacy.state() instanceof Leader leader) {
+        long nanos = candidate.remaining(leader);
+        if (nanos > 0) {
+          remaining.put(candidate.serviceId, Duration.ofNanos(nanos).toMillis());
+        }
+      }
+    }
     return remaining;
   }
 
   Optional<Leadership> leadership() {
-    if (!(this.candidacy.state() instanceof Leader leader)) {
+    if (!(this.candidacy.state() instanceof Leader leader) || !isConfirmed(leader)) {
       return Optional.empty();
     }
     long remaining = remaining(leader);
@@ -217,7 +209,7 @@ final class Candidate {
   Optional<String> leaderId() {
     Candidacy current = this.candidacy;
     if (current.state() instanceof Leader leader) {
-      return isValid(leader) ? Optional.of(current.node().id()) : Optional.empty();
+      return leads(leader) ? Optional.of(current.node().id()) : Optional.empty();
     }
     return current.rowOfLeader().map(LeaseRow::leaderId).map(Names::printable);
   }
@@ -225,7 +217,7 @@ final class Candidate {
   OptionalLong term() {
     Candidacy current = this.candidacy;
     if (current.state() instanceof Leader leader) {
-      return isValid(leader) ? OptionalLong.of(leader.term()) : OptionalLong.empty();
+      return leads(leader) ? OptionalLong.of(leader.term()) : OptionalLong.empty();
     }
     return current
         .rowOfLeader()
@@ -237,7 +229,7 @@ final class Candidate {
   Optional<Duration> leaderLease() {
     Candidacy current = this.candidacy;
     if (current.state() instanceof Leader leader) {
-      return isValid(leader) ? Optional.of(this.settings.leaseDuration()) : Optional.empty();
+      return leads(leader) ? Optional.of(this.settings.leaseDuration()) : Optional.empty();
     }
     return current.rowOfLeader().map(LeaseRow::leaseMillis).map(Duration::ofMillis);
   }
@@ -278,8 +270,24 @@ final class Candidate {
     this.history = history;
   }
 
-  private boolean isValid(Leader leader) {
-    return remaining(leader) > 0;
+  private boolean leads(Leader leader) {
+    return isConfirmed(leader) && remaining(leader) > 0;
+  }
+
+  /**
+   * Returns whether the condition is met at this instant; may block. It is asked before the deadline
+   * is compared. A leadership that is not confirmed is over, and its lease is handed back.
+   */
+  private boolean isConfirmed(Leader leader) {
+    if (this.condition == null || this.condition.confirms(this.serviceId)) {
+      return true;
+    }
+    change((candidacy) ->
+        candidacy.state() instanceof Leader leads && leads.tenure() == leader.tenure()
+            ? candidacy.handOver("", null, this.clocks.now())
+            : candidacy);
+    this.wakeUp.run();
+    return false;
   }
 
   /**

@@ -65,12 +65,6 @@ final class Commands {
         () -> this.candidate.change((candidacy) -> candidacy.campaign(this.elector.now())));
   }
 
-  void handBack() {
-    if (this.candidate.isLeader()) {
-      change((candidacy) -> candidacy.handOver("", null, this.elector.now()));
-    }
-  }
-
   void resign() {
     change((candidacy) -> candidacy.resign(null, this.elector.now()));
   }

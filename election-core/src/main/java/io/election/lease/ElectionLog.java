@@ -27,8 +27,6 @@ final class ElectionLog {
 
   private final String store;
 
-  private final boolean part;
-
   private final FailureLog failures = new FailureLog(log);
 
   private final FailureLog partialRenewals = new FailureLog(log);
@@ -47,14 +45,8 @@ final class ElectionLog {
   /** Whether members differed from this node when they were read last. */
   private boolean differing;
 
-  /**
-   * Creates the log of an elector.
-   *
-   * @param part whether a leader must hold more leases than those of this store
-   */
-  ElectionLog(String store, boolean part) {
+  ElectionLog(String store) {
     this.store = store;
-    this.part = part;
   }
 
   void joined(String serviceId, Node node) {
@@ -103,8 +95,7 @@ final class ElectionLog {
   void changed(LeadershipEvent event) {
     if (event instanceof LeadershipAcquiredEvent acquired) {
       log.info(
-          "{} {}: election '{}', node {}, term {} ({})",
-          this.part ? "holds the part of" : "become leader by",
+          "become leader by {}: election '{}', node {}, term {} ({})",
           this.store,
           acquired.serviceId(),
           acquired.nodeId(),
@@ -115,8 +106,7 @@ final class ElectionLog {
           || lost.reason() == LeadershipLostEvent.Reason.DISPLACED;
       log.atLevel(unwanted ? Level.WARN : Level.INFO)
           .log(
-              "{} {}: election '{}', node {}, term {} ({})",
-              this.part ? "no longer holds the part of" : "lost leader by",
+              "lost leader by {}: election '{}', node {}, term {} ({})",
               this.store,
               lost.serviceId(),
               lost.nodeId(),

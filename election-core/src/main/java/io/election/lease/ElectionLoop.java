@@ -58,20 +58,20 @@ final class ElectionLoop {
     this.members = new Members(
         context.directory(),
         context.settings(),
-        () -> algorithm(context),
-        context.condition().precedence(),
+        context.store().name(),
+        context.precedence(),
         answers,
         context.log());
     this.backoff = new Backoff(node, this.members::count);
     this.calls = new StoreCalls(context, node, candidates, this.backoff, answers);
     this.openings = new Openings(
-        context.condition().precedence(), this.members, answers, context.settings(), context.log());
+        context.precedence(),
+        context.condition(),
+        this.members,
+        answers,
+        context.settings(),
+        context.log());
     this.agenda = new Agenda(context, node, candidates, this.backoff, this.openings, answers);
-  }
-
-  private static String algorithm(ElectorContext context) {
-    String list = context.condition().algorithm();
-    return list.isEmpty() ? context.store().name() : list;
   }
 
   StoreCalls calls() {

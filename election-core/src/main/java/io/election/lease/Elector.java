@@ -62,14 +62,13 @@ public final class Elector {
       Consumer<LeadershipEvent> listener,
       Ticker ticker,
       InstantSource clock) {
-    this(store, settings, nodeId, work, listener, ticker, clock, (serviceId) -> true);
+    this(store, settings, nodeId, work, listener, ticker, clock, Precedence.NONE);
   }
 
   /**
-   * Creates an elector that is not running, and that stands only while a condition is met.
+   * Creates an elector that is not running, and that lets other nodes go first.
    *
-   * @param condition whether this node may stand for an election; the other parameters are those of
-   *     the other constructor
+   * @param precedence who goes first; the other parameters are those of the other constructor
    */
   public Elector(
       LeaseStore store,
@@ -79,9 +78,9 @@ public final class Elector {
       Consumer<LeadershipEvent> listener,
       Ticker ticker,
       InstantSource clock,
-      StandingCondition condition) {
+      Precedence precedence) {
     Clocks clocks = new Clocks(ticker, clock);
-    ElectionLog log = new ElectionLog(store.name(), !condition.algorithm().isEmpty());
+    ElectionLog log = new ElectionLog(store.name());
     this.nodeId = nodeId;
     this.context = new ElectorContext(
         store,
@@ -92,7 +91,10 @@ public final class Elector {
         new ReentrantLock(),
         new Inbox(),
         (id, outcome, duration) -> this.renewalListener.onRenewal(id, outcome, duration),
-        condition);
+        store instanceof LeadershipCondition condition && condition.isConditional()
+            ? condition
+            : null,
+        precedence);
     this.events = new EventDelivery(
         listener, () -> this.run.deadlines().wakeUp(), this.context.pauseAfterFailure(), log);
     this.run = new ElectionRun(this.context, Node.unnamed(settings), List.of(), true);
@@ -282,7 +284,9 @@ public final class Elector {
         settings(),
         this.context.clocks(),
         this.context.work(),
-        this.events);
+        this.events,
+        this.context.condition(),
+        this::wakeUp);
   }
 
   /** Returns the elections for which this node stands. */

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  *     closed the store
  * @param inbox the requests to the elector's thread
  * @param renewals is notified of each renewal
- * @param condition whether this node may stand
+ * @param condition what a leader needs beside its lease; {@code null} if nothing
+ * @param precedence who goes first among the nodes that may stand
  */
 record ElectorContext(
     LeaseStore store,
@@ -23,7 +24,8 @@ record ElectorContext(
     ReentrantLock storeUse,
     Inbox inbox,
     RenewalListener renewals,
-    StandingCondition condition) {
+    @Nullable LeadershipCondition condition,
+    Precedence precedence) {
 
   long now() {
     return this.clocks.now();

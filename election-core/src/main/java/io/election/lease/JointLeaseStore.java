@@ -48,6 +48,10 @@ import org.jspecify.annotations.Nullable;
  *       through all steps of a move.
  * </ul>
  *
+ * <p>A part that is no store can only keep this node from leading. It is told to lead when all
+ * leases are open to this node, asked whenever somebody asks whether this node leads, and let go
+ * before a lease is handed back, or when this node has not led by the list for a lease.
+ *
  * <p>The order of the writes matters to none of these. Acquisitions follow the names of the parts,
  * so that of two nodes whose lists differ in order one takes all parts. A write to a part without an
  * answer may happen later; that part then names this node, which does not lead by it, until it
@@ -62,11 +66,11 @@ import org.jspecify.annotations.Nullable;
  *       died, a hand-back in the other part costs up to a lease, once.
  *   <li>An acquisition reads each part once more before its first write, and a hand-back before it
  *       releases anything: a part that has changed then costs no other part a term.
- *   <li>The elector knows one {@link StoreHealth} for the list, whose failure names the part. What
+ *   <li>The elector knows one {@link StoreHealth} for the stores, whose failure names the part. What
  *       each part answered last is in {@link #health()}.
  * </ul>
  */
-class JointLeaseStore implements LeaseStore {
+public class JointLeaseStore implements LeaseStore, LeadershipCondition {
 
   /** How the history explains a term in which not all parts were granted. */
   private static final TermEnd GIVEN_BACK = TermEnd.of(LeadershipLostEvent.Reason.RESIGNED);
@@ -87,16 +91,20 @@ class JointLeaseStore implements LeaseStore {
   private final List<Part> renewalOrder;
 
   /**
-   * Creates a list of stores that is an {@link ElectionDirectory} if one of them is.
+   * Creates a list that is an {@link ElectionDirectory} if one of its stores is.
    *
-   * @param stores the stores by the names of the parts, in the order in which people see them; at
-   *     least one. The names must be the same on all nodes
-   * @param nodeId supplies the id of this node while its elector runs
-   * @param ticker the monotonic clock, for {@link #health()} alone
+   * @param parts the parts in the order in which people see them; at least one is a store
+   * @param settings the settings of the elector that uses the list
+   * @param nodeId supplies the id of this node while that elector runs
+   * @param ticker the monotonic clock; {@code System::nanoTime} in production
+   * @throws IllegalArgumentException if no part is a store, or two have one name
    */
-  static JointLeaseStore of(
-      Map<String, LeaseStore> stores, Supplier<String> nodeId, Ticker ticker) {
-    StoreList list = new StoreList(stores, ticker);
+  public static JointLeaseStore of(
+      List<JointPart> parts, LeaseSettings settings, Supplier<String> nodeId, Ticker ticker) {
+    return of(new StoreList(parts, settings, ticker, Answers.threads()), nodeId);
+  }
+
+  static JointLeaseStore of(StoreList list, Supplier<String> nodeId) {
     return list.hasDirectory()
         ? new WithDirectory(list, nodeId)
         : new JointLeaseStore(list, nodeId, new JointRule());
@@ -109,18 +117,28 @@ class JointLeaseStore implements LeaseStore {
     this.renewalOrder = new ArrayList<>(list.parts());
   }
 
-  /** Returns the health of the parts, by their names. May be called by any thread. */
-  Map<String, StoreHealth> health() {
+  /**
+   * Returns the health of the parts that were called, by their names. May be called by any thread.
+   *
+   * @return the health, in the order of the list
+   */
+  public Map<String, StoreHealth> health() {
     return this.list.health();
   }
 
-  @Override
-  public String name() {
+  /** Returns the names of the parts, in the order of the list. */
+  public List<String> names() {
     return this.list.names();
   }
 
   @Override
+  public String name() {
+    return this.list.name();
+  }
+
+  @Override
   public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+    this.list.services().read(serviceIds);
     List<Map<String, Reading>> answers = new ArrayList<>();
     for (Part part : this.list.byName()) {
       answers.add(part.call((store) -> store.read(serviceIds)));
@@ -194,6 +212,7 @@ class JointLeaseStore implements LeaseStore {
       }
       renewed.keySet().retainAll(each.renewed());
     }
+    this.list.services().used(renewed.keySet());
     return new Renewals(Set.copyOf(renewed.keySet()), unknown, problem);
   }
 
@@ -231,6 +250,7 @@ class JointLeaseStore implements LeaseStore {
         above = created.get().term() - 1;
       }
     }
+    this.list.services().used(Set.of(serviceId));
     return found.isEmpty()
         ? Optional.ofNullable(this.rule.join(rows, claim.nodeId(), null))
         : Optional.empty();
@@ -256,13 +276,14 @@ class JointLeaseStore implements LeaseStore {
         rows.set(i, touched.get());
       }
     }
+    this.list.services().used(Set.of(serviceId));
     return Optional.ofNullable(this.rule.join(rows, this.nodeId.get(), seen.leaseMillis()));
   }
 
   @Override
   public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
-    if (!isAsSeen(serviceId, seen)) {
+    if (!this.list.services().areLed(serviceId) || !isAsSeen(serviceId, seen)) {
       return OptionalLong.empty();
     }
     List<LeaseRow> rows =
@@ -287,6 +308,7 @@ class JointLeaseStore implements LeaseStore {
         }
         above = term.getAsLong() - 1;
       }
+      this.list.services().used(Set.of(serviceId));
       return OptionalLong.of(above + 1);
     } catch (LeaseStoreException | RuntimeException ex) {
       giveBack(serviceId, claim.nodeId(), rows, taken);
@@ -330,6 +352,8 @@ class JointLeaseStore implements LeaseStore {
   public boolean release(
       String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
+    // First, so that the node that a hand-back wakes finds all parts open.
+    this.list.services().letGo(serviceId);
     List<Held> parts = new ArrayList<>();
     LeaseStoreException failure = null;
     for (Part part : this.list.byName()) {
@@ -448,6 +472,21 @@ class JointLeaseStore implements LeaseStore {
         return;
       }
     }
+  }
+
+  @Override
+  public String stand(String serviceId) {
+    return this.list.services().stand(serviceId);
+  }
+
+  @Override
+  public boolean confirms(String serviceId) {
+    return this.list.services().confirm(serviceId);
+  }
+
+  @Override
+  public boolean isConditional() {
+    return !this.list.services().isEmpty();
   }
 
   @Override

@@ -79,19 +79,6 @@ public final class LeaseElectionService extends Elector.Part implements Election
     return candidate().leaseRemaining();
   }
 
-  /** Returns this node's standing in the election at this instant. Local. */
-  public Standing standing() {
-    return candidate().standing();
-  }
-
-  /**
-   * Hands the lease back to any node once running leader work has ended, without standing aside.
-   * When this method returns, {@link #isLeader()} is {@code false}. Never throws.
-   */
-  public void handBack() {
-    this.commands.handBack();
-  }
-
   @Override
   public Optional<String> moved() {
     return candidate().moved();

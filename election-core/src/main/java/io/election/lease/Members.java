@@ -14,7 +14,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +38,7 @@ final class Members {
 
   private final LeaseSettings settings;
 
-  private final Supplier<String> algorithm;
+  private final String algorithm;
 
   private final Precedence precedence;
 
@@ -90,7 +89,7 @@ final class Members {
   Members(
       @Nullable ElectionDirectory directory,
       LeaseSettings settings,
-      Supplier<String> algorithm,
+      String algorithm,
       Precedence precedence,
       Answers answers,
       ElectionLog log) {
@@ -242,7 +241,7 @@ final class Members {
         this.settings.eligible(),
         this.settings.leaseDuration(),
         VERSION,
-        this.algorithm.get(),
+        this.algorithm,
         positions,
         this.settings.label()));
   }

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tracks the elections that are open to a node, and asks its {@link Precedence} whether to stand. Used
@@ -23,6 +24,8 @@ final class Openings {
   private static final Turn NO_ANSWER = Turn.standAside("there is no answer");
 
   private final Precedence precedence;
+
+  private final @Nullable LeadershipCondition condition;
 
   private final Members members;
 
@@ -51,11 +54,13 @@ final class Openings {
 
   Openings(
       Precedence precedence,
+      @Nullable LeadershipCondition condition,
       Members members,
       Answers answers,
       LeaseSettings settings,
       ElectionLog log) {
     this.precedence = precedence;
+    this.condition = condition;
     this.members = members;
     this.answers = answers;
     this.timeout = settings.operationTimeout().toNanos();
@@ -70,7 +75,8 @@ final class Openings {
    *     aside
    */
   long holdBack(Candidacy candidacy, String serviceId, long now) {
-    if (this.precedence == Precedence.NONE || !(candidacy.state() instanceof Follower)) {
+    if ((this.precedence == Precedence.NONE && this.condition == null)
+        || !(candidacy.state() instanceof Follower)) {
       return 0;
     }
     long opensAt = candidacy.opensAt().orElse(now);
@@ -121,8 +127,12 @@ final class Openings {
             && row.isReleased()
             && row.leaderId().equals(candidacy.node().id()),
         this.members.readSince(serviceId, opensAt));
-    return this.answers.askLater(
-        serviceId, ASKED, () -> this.precedence.turn(opening), NO_ANSWER, ASIDE);
+    return this.answers.askLater(serviceId, ASKED, () -> turn(opening), NO_ANSWER, ASIDE);
+  }
+
+  private Turn turn(Opening opening) {
+    String obstacle = this.condition != null ? this.condition.stand(opening.serviceId()) : "";
+    return obstacle.isEmpty() ? this.precedence.turn(opening) : Turn.standAside(obstacle);
   }
 
   /** Forgets an election that is not open to this node. One that must be read again may be. */

@@ -12,8 +12,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,41 +114,60 @@ final class StoreList {
   private record Contact(
       long answeredAt, long failingSince, @Nullable String failure) {}
 
+  private final List<String> names;
+
   private final List<Part> parts;
 
   private final List<Part> byName;
+
+  private final ServiceList services;
 
   private final Ticker ticker;
 
   /**
    * Creates a list.
    *
-   * @param stores the stores by the names of the parts, in the order in which people see them; at
-   *     least one
+   * @param parts the parts in the order in which people see them; at least one is a store
    */
-  StoreList(Map<String, LeaseStore> stores, Ticker ticker) {
-    if (stores.isEmpty()) {
-      throw new IllegalArgumentException("A list of stores needs at least one part");
+  StoreList(List<JointPart> parts, LeaseSettings settings, Ticker ticker, Executor executor) {
+    this.names = parts.stream().map(JointPart::name).toList();
+    if (Set.copyOf(this.names).size() < parts.size()) {
+      throw new IllegalArgumentException("Two parts of the list have one name: " + this.names);
     }
-    this.parts = stores.entrySet().stream()
-        .map((entry) -> new Part(entry.getKey(), entry.getValue(), ticker))
+    this.parts = parts.stream()
+        .filter(JointPart.Leases.class::isInstance)
+        .map(JointPart.Leases.class::cast)
+        .map((part) -> new Part(part.name(), part.store(), ticker))
         .toList();
+    if (this.parts.isEmpty()) {
+      throw new IllegalArgumentException("A list needs at least one store: " + this.names);
+    }
     this.byName = this.parts.stream().sorted(Comparator.comparing(Part::name)).toList();
+    this.services = new ServiceList(parts, settings, ticker, executor);
     this.ticker = ticker;
   }
 
-  /** Returns the parts in the order of the list. */
+  /** Returns the parts that are no stores. */
+  ServiceList services() {
+    return this.services;
+  }
+
+  /** Returns the stores in the order of the list. */
   List<Part> parts() {
     return this.parts;
   }
 
-  /** Returns the parts in the order that all nodes share, whatever the order of their lists. */
+  /** Returns the stores in the order that all nodes share, whatever the order of their lists. */
   List<Part> byName() {
     return this.byName;
   }
 
-  String names() {
-    return this.parts.stream().map(Part::name).collect(Collectors.joining(SEPARATOR));
+  List<String> names() {
+    return this.names;
+  }
+
+  String name() {
+    return String.join(SEPARATOR, this.names);
   }
 
   /**
@@ -159,11 +178,18 @@ final class StoreList {
    */
   Map<String, StoreHealth> health() {
     long now = this.ticker.read();
-    Map<String, StoreHealth> health = new LinkedHashMap<>();
+    Map<String, StoreHealth> called = this.services.health();
     for (Part part : this.parts) {
       StoreHealth each = part.health(now);
       if (each != null) {
-        health.put(part.name(), each);
+        called.put(part.name(), each);
+      }
+    }
+    Map<String, StoreHealth> health = new LinkedHashMap<>();
+    for (String name : this.names) {
+      StoreHealth each = called.get(name);
+      if (each != null) {
+        health.put(name, each);
       }
     }
     return health;
@@ -266,6 +292,7 @@ final class StoreList {
     Watch all = () -> watches.forEach(Watch::close);
     try {
       this.parts.forEach((part) -> watches.add(part.store().watch(nodeId, wake)));
+      watches.add(this.services.watch(wake));
       return all;
     } catch (Throwable ex) {
       all.close();
@@ -274,6 +301,7 @@ final class StoreList {
   }
 
   void close() {
+    this.services.letGo();
     this.parts.forEach(Part::close);
   }
 }

@@ -62,8 +62,6 @@ class AnswersTest extends ElectorFixture {
   private enum Asked {
     TURN(false),
     POSITION(true),
-    CONDITION(false),
-    TERM_ABOVE(false),
     WORK(true),
     LISTENER(true),
     RENEWAL_LISTENER(true),
@@ -92,22 +90,7 @@ class AnswersTest extends ElectorFixture {
     return this.asked == asked && serviceId.equals("jobs");
   }
 
-  private final class Application implements StandingCondition, Precedence {
-
-    @Override
-    public boolean mayStand(String serviceId) {
-      return !isWrong(Asked.CONDITION, serviceId) || AnswersTest.this.wrong.<Boolean>answer();
-    }
-
-    @Override
-    public long aboveTerm(String serviceId) {
-      return isWrong(Asked.TERM_ABOVE, serviceId) ? AnswersTest.this.wrong.<Long>answer() : 0;
-    }
-
-    @Override
-    public Precedence precedence() {
-      return this;
-    }
+  private final class Application implements Precedence {
 
     @Override
     public Turn turn(Opening opening) {
@@ -187,7 +170,7 @@ class AnswersTest extends ElectorFixture {
   }
 
   private Node node() {
-    this.condition = new Application();
+    this.precedence = new Application();
     Node node = new Node("a", SETTINGS, new Store(), "jobs", "others");
     node.isWorking = () -> this.asked == Asked.WORK && this.wrong.<Boolean>answer();
     node.listener = (event) -> {

@@ -121,29 +121,6 @@ class CandidacyTest {
   }
 
   @Test
-  void aNodeThatMayNotStandFollowsAndKeepsWhatItHolds() {
-    LeaseRow vacant = row("", 3, 5, 0);
-    Candidacy follower = saw(vacant, 0);
-    assertNext(follower, 1).isInstanceOf(Acquire.class);
-    assertThat(following(follower, 1)).isEqualTo(new Wait(at(RENEW)));
-    assertThat(following(follower, RENEW)).isEqualTo(new Read());
-    Candidacy claimant = saw(MINE, 0).onTouched(touch(), MINE, at(5));
-    assertFollows(claimant.standBack(at(10)));
-    Candidacy leader = leader(3, 0);
-    assertThat(leader.standBack(at(10))).isEqualTo(leader);
-    assertThat(following(leader, RENEW)).isEqualTo(new Renew(3));
-  }
-
-  private static Step following(Candidacy candidacy, long millis) {
-    return Agenda.withoutStanding(candidacy.next(at(millis), false), candidacy, at(millis));
-  }
-
-  @Test
-  void aTermSeenElsewhereRaisesTheNextOne() {
-    assertThat(FRESH.aboveTerm(7).aboveTerm(5).remembered().highestTerm()).isEqualTo(7);
-  }
-
-  @Test
   void aLeaseThatIsHandedBackWithoutBeingAskedForIsOpenToThisNodeAgain() {
     Candidacy released = leader(3, 0)
         .handOver("", null, at(10))

@@ -36,7 +36,7 @@ class ElectionLogTest {
 
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
 
-  private final ElectionLog log = new ElectionLog("test", false);
+  private final ElectionLog log = new ElectionLog("test");
 
   @BeforeEach
   void listen() {
@@ -112,7 +112,9 @@ class ElectionLogTest {
         NODE.settings(),
         clocks,
         new RunningWork((id) -> false, clocks, this.log),
-        new EventDelivery((event) -> {}, () -> {}, Duration.ZERO, this.log));
+        new EventDelivery((event) -> {}, () -> {}, Duration.ZERO, this.log),
+        null,
+        () -> {});
     candidate.change((stopped) -> Candidacy.start(NODE, 0)
         .onAcquired(
             new Step.Acquire(row("", 0, 0), Reason.RELEASED),

@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
@@ -20,7 +19,6 @@ import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.slf4j.LoggerFactory;
@@ -55,10 +53,6 @@ abstract class ElectorFixture {
 
   /** Who goes first among the nodes that are created next. */
   Precedence precedence = Precedence.NONE;
-
-  /** When the nodes that are created next may stand; by default always. */
-  @Nullable
-  StandingCondition condition;
 
   long stepMillis = 50;
 
@@ -146,9 +140,7 @@ abstract class ElectorFixture {
           () -> ElectorFixture.this.ticker.read(),
           () -> Instant.EPOCH.plusNanos(
               ElectorFixture.this.wall.getAsLong() + ElectorFixture.this.wallAhead.get()),
-          Objects.requireNonNullElseGet(
-              ElectorFixture.this.condition,
-              () -> StandingCondition.of(ElectorFixture.this.precedence)));
+          ElectorFixture.this.precedence);
       this.services = Stream.of(serviceIds)
           .map((serviceId) -> new LeaseElectionService(serviceId, this.elector))
           .toList();

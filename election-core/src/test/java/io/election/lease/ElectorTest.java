@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -266,7 +265,7 @@ class ElectorTest extends ElectorFixture {
             this.clock::get,
             () -> Instant.EPOCH.plusNanos(this.clock.get() + this.wallAhead.get())),
         ofHours(1),
-        new ElectionLog("test", false));
+        new ElectionLog("test"));
     Duration remaining = many.services.get(1).leadership().orElseThrow().remaining();
     assertThat(watch.untilDeadline()).isEqualTo(remaining.toNanos());
   }
@@ -649,39 +648,21 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void theStandingTellsWhetherALeaseKeepsOthersOutAndWhenItIsOpen() {
+  void aLeaseProtectsWorkWhileTheNodeLeadsAndWhileItDrains() {
     elect(this.a, this.b);
-    Standing leader = this.a.service.standing();
-    assertThat(leader.leads()).isTrue();
-    assertThat(leader.holdsLease()).isTrue();
-    assertThat(leader.term()).isEqualTo(1);
-    assertThat(leader.highestTerm()).isEqualTo(1);
-    assertThat(leader.untilOpen()).isNull();
     assertThat(this.a.service.leaseRemaining())
         .isEqualTo(this.a.service.leadership().map(Leadership::remaining));
     assertThat(this.b.service.leaseRemaining()).isEmpty();
-    Standing follower = this.b.service.standing();
-    assertThat(follower.leads()).isFalse();
-    assertThat(follower.holdsLease()).isFalse();
-    assertThat(follower.term()).isZero();
-    Duration untilOpen = Objects.requireNonNull(follower.untilOpen());
-    assertThat(untilOpen).isBetween(LEASE.minusSeconds(3), LEASE);
-    tick(ofSeconds(1));
-    assertThat(this.b.service.standing().untilOpen()).isEqualTo(untilOpen.minusSeconds(1));
     assertThat(this.b.service.moved()).isEmpty();
 
     // While it drains, the lease keeps others out, until its deadline.
     this.a.works("Jobs.nightly since 48 s");
     this.a.service.lostLeader();
-    assertThat(this.a.service.standing().leads()).isFalse();
-    assertThat(this.a.service.standing().holdsLease()).isTrue();
-    assertThat(this.a.service.standing().term()).isZero();
     Duration cover = this.a.service.leaseRemaining().orElseThrow();
     assertThat(cover).isBetween(Duration.ofMillis(1), LEASE);
     tick(ofSeconds(1));
     assertThat(this.a.service.leaseRemaining()).contains(cover.minusSeconds(1));
     tick(LEASE);
-    assertThat(this.a.service.standing().holdsLease()).isFalse();
     assertThat(this.a.service.leaseRemaining()).isEmpty();
   }
 
@@ -692,7 +673,6 @@ class ElectorTest extends ElectorFixture {
     nameInRecord("b");
     run(ofMillis(2_200), this.a);
     assertThat(this.a.service.isLeader()).isFalse();
-    assertThat(this.a.service.standing().holdsLease()).isFalse();
     assertThat(this.a.service.leaseRemaining()).isEmpty();
     assertThat(this.a.uncovered).containsExactly(1L);
     assertThat(lines()).containsOnlyOnce(STILL_RUNS);
@@ -750,37 +730,6 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.database.row("jobs").leaderId()).isEqualTo("b");
     run(ofSeconds(3), this.a, this.b);
     assertThat(this.b.service.isLeader()).isTrue();
-  }
-
-  @Test
-  void aConditionThatFailsIsNotMet() {
-    boolean[] fails = {true};
-    boolean[] stands = {false};
-    this.condition = new StandingCondition() {
-      @Override
-      public boolean mayStand(String serviceId) {
-        if (fails[0]) {
-          throw new IllegalStateException("no idea");
-        }
-        return stands[0];
-      }
-
-      @Override
-      public long aboveTerm(String serviceId) {
-        return 41;
-      }
-    };
-    Node node = new Node("c").join();
-    run(ofSeconds(50), node);
-    assertThat(node.service.isLeader()).isFalse();
-    assertThat(lines()).filteredOn((line) -> line.contains("may stand failed")).hasSize(1);
-    fails[0] = false;
-    run(ofSeconds(50), node);
-    assertThat(node.service.isLeader()).as("the condition is not met").isFalse();
-    stands[0] = true;
-    run(ofSeconds(20), node);
-    assertThat(node.service.isLeader()).isTrue();
-    assertThat(node.service.term()).as("seen elsewhere").hasValue(42);
   }
 
   @Test
@@ -887,7 +836,6 @@ class ElectorTest extends ElectorFixture {
     return Stream.of(
         (node) -> node.service.isLeader(),
         (node) -> node.service.leadership().isPresent(),
-        (node) -> node.service.standing().leads(),
         (node) -> node.service.leaderId().isPresent(),
         (node) -> node.service.term().isPresent(),
         (node) -> node.service.leaseRemaining().isPresent());

@@ -343,17 +343,11 @@ final class ExhaustiveSearch {
     }
   }
 
-  /** What a precedence or a condition does: the node reads the record, or stops touching it. */
+  /** What a precedence does: the node reads the record instead. */
   private void standLater(
       World world, int i, Part part, Candidacy candidacy, Step step, Visitor visitor) {
     if (step instanceof Acquire || step instanceof Create) {
       send(world, i, part, candidacy, new Read(), visitor);
-    }
-    if (candidacy.state() instanceof Claimant) {
-      visitor.visit(
-          world.with(i, part.after(candidacy.standBack(world.now()))),
-          "%s may not stand any longer",
-          this.names.get(i));
     }
   }
 

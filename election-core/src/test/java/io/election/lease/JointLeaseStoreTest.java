@@ -16,7 +16,6 @@ import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.SimulatedDatabase.Store;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -31,6 +30,9 @@ class JointLeaseStoreTest {
   private static final String JOBS = "jobs";
 
   private static final long LEASE = 10_000;
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofMillis(LEASE), Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ZERO, true);
 
   private static final TermEnd RESIGNED = TermEnd.of(LeadershipLostEvent.Reason.RESIGNED);
 
@@ -47,10 +49,12 @@ class JointLeaseStoreTest {
   private final JointLeaseStore list = list("x", this.linkA, this.linkB);
 
   private JointLeaseStore list(String node, LeaseStore first, LeaseStore second) {
-    Map<String, LeaseStore> parts = new LinkedHashMap<>();
-    parts.put("a", first);
-    parts.put("b", second);
-    return JointLeaseStore.of(parts, () -> node, () -> this.now);
+    return list(node, List.of(new JointPart.Leases("a", first), new JointPart.Leases("b", second)));
+  }
+
+  private JointLeaseStore list(String node, List<JointPart> parts) {
+    return JointLeaseStore.of(
+        new StoreList(parts, SETTINGS, () -> this.now, Runnable::run), () -> node);
   }
 
   private static Claim claim(String node, long aboveTerm, Reason reason) {
@@ -435,15 +439,13 @@ class JointLeaseStoreTest {
 
   @Test
   void listsInAnyOrderWriteInTheOrderOfTheNames() throws Exception {
-    Map<String, LeaseStore> reversed = new LinkedHashMap<>();
     Store b = this.b.new Store();
     Store a = this.a.new Store();
     List<String> taken = new ArrayList<>();
     a.before((name) -> taken.add("a " + name));
     b.before((name) -> taken.add("b " + name));
-    reversed.put("b", b);
-    reversed.put("a", a);
-    JointLeaseStore list = JointLeaseStore.of(reversed, () -> "y", () -> this.now);
+    JointLeaseStore list =
+        list("y", List.of(new JointPart.Leases("b", b), new JointPart.Leases("a", a)));
 
     lead(list, "y");
 
@@ -560,8 +562,7 @@ class JointLeaseStoreTest {
 
   @Test
   void aListHasAPart() {
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> JointLeaseStore.of(Map.of(), () -> "x", () -> this.now));
+    assertThatIllegalArgumentException().isThrownBy(() -> list("x", List.of()));
   }
 
   /** A store that shows neither members nor history. */

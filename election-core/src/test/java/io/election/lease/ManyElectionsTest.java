@@ -261,7 +261,7 @@ class ManyElectionsTest extends ElectorFixture {
         this.database,
         TIGHT,
         new Clocks(this.clock::get, InstantSource.system()),
-        new ElectionLog("simulation", false));
+        new ElectionLog("simulation"));
   }
 
   @Test

@@ -179,14 +179,14 @@ class MembersTest extends ElectorFixture {
     Members known = new Members(
         new Register(),
         SETTINGS,
-        () -> "",
+        "",
         precedence((opening) -> true, () -> position[0]),
         new Answers(
             Runnable::run,
             () -> {},
-            new ElectionLog("test", false),
+            new ElectionLog("test"),
             new Clocks(this.clock::get, () -> Instant.EPOCH)),
-        new ElectionLog("test", false));
+        new ElectionLog("test"));
     List<Candidate> candidates = List.of(new Node("a").service.candidate());
     BiPredicate<Long, OptionalLong> works =
         (now, openSince) -> known.runBackgroundTask(candidates, now, openSince);

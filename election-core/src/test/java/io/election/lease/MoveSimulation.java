@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -343,16 +342,16 @@ final class MoveSimulation {
           Node.this.worksUntil = MoveSimulation.this.now;
         }
       };
-      Map<String, LeaseStore> parts = new LinkedHashMap<>();
+      List<JointPart> parts = new ArrayList<>();
       for (char store : kind.toCharArray()) {
         Link link =
             new Link(this, store - 'a', settings.operationTimeout().dividedBy(kind.length()));
         this.links.add(link);
-        parts.put(world.lists.name(link.name(), this.life), link);
+        parts.add(new JointPart.Leases(world.lists.name(link.name(), this.life), link));
       }
       LeaseStore store = parts.size() == 1
           ? this.links.get(0)
-          : world.lists.list(new StoreList(parts, this::tick), () -> id);
+          : world.lists.list(new StoreList(parts, settings, this::tick, Runnable::run), () -> id);
       this.elector = new Elector(
           store,
           settings,

@@ -143,7 +143,7 @@ public final class SimulatedProcess implements Claimant {
         this::deliver,
         this::tick,
         () -> Instant.ofEpochMilli(wall()),
-        StandingCondition.of(world.precedence));
+        world.precedence);
     this.services = this.world.elections().stream()
         .map((serviceId) -> new LeaseElectionService(serviceId, this.elector))
         .toList();

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
@@ -27,6 +28,12 @@ public record ElectionAlgorithm(String name) {
 
   /** The name of manual allocation. */
   public static final String MANUAL_ALLOCATION = "ManualAllocation";
+
+  /** The name of the bean that keeps the leases of a list. */
+  public static final String LIST_BEAN = "jointLeaseStore";
+
+  /** Separates the names of the parts of a list where they are shown. */
+  public static final String SEPARATOR = ", ";
 
   static final String MYSQL = "Mysql";
 
@@ -100,6 +107,22 @@ public record ElectionAlgorithm(String name) {
         .orElse(null);
   }
 
+  /** Returns the name of the bean that keeps the leases; {@code null} if there is none. */
+  static @Nullable String storeBean(Environment environment, ListableBeanFactory beanFactory) {
+    List<ElectionAlgorithm> all = all(environment);
+    if (all.size() == 1) {
+      return all.get(0).storeBean(beanFactory);
+    }
+    return beanFactory.containsBean(LIST_BEAN) ? LIST_BEAN : null;
+  }
+
+  /** Returns what the configuration names, for display. */
+  static String shown(Environment environment) {
+    return all(environment).stream()
+        .map(ElectionAlgorithm::name)
+        .collect(Collectors.joining(SEPARATOR));
+  }
+
   /** Returns the failure of an application in which this algorithm is not available. */
   public InvalidConfigurationPropertyValueException unavailable(ListableBeanFactory beanFactory) {
     List<String> ofBeans = stores(beanFactory).stream()
@@ -125,8 +148,10 @@ public record ElectionAlgorithm(String name) {
   }
 
   private static List<String> stores(ListableBeanFactory beanFactory) {
-    return Arrays.asList(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
-        beanFactory, LeaseStore.class, true, false));
+    return Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+            beanFactory, LeaseStore.class, true, false))
+        .filter((beanName) -> !beanName.equals(LIST_BEAN))
+        .toList();
   }
 
   private static InvalidConfigurationPropertyValueException invalid(String value, String reason) {

@@ -21,8 +21,8 @@ import org.springframework.context.annotation.Import;
 @Import({
   ElectionsConfiguration.class,
   FixedElectionConfiguration.Disabled.class,
-  FixedElectionConfiguration.Allocated.class,
   LeaseElectionConfiguration.class,
+  FixedElectionConfiguration.Allocated.class,
   UnavailableElectionConfiguration.class
 })
 public final class ElectionAutoConfiguration {

@@ -2,17 +2,23 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.lease.Elector;
+import io.election.lease.JointLeaseStore;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.Precedence;
 import io.election.lease.RenewalListener;
-import io.election.lease.StandingCondition;
+import io.election.lease.StoreHealth;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -24,7 +30,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** Elections by a lease in the {@link LeaseStore} bean that the configuration names. */
+/** Elections by a lease in the {@link LeaseStore} bean that the configuration names, or by a list. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnElectionSetting("as.election.enabled")
 @Conditional(OnLeaseStoreCondition.class)
@@ -44,10 +50,15 @@ class LeaseElectionConfiguration {
   @Bean
   static BeanFactoryPostProcessor electorClosesLeaseStore(Environment environment) {
     return (beanFactory) -> Optional.ofNullable(
-            ElectionAlgorithm.of(environment).storeBean(beanFactory))
+            ElectionAlgorithm.storeBean(environment, beanFactory))
         .filter(beanFactory::containsBeanDefinition)
         .map(beanFactory::getBeanDefinition)
         .ifPresent((store) -> store.setDestroyMethodName(""));
+  }
+
+  @Bean
+  LocalNode electionNode(Environment environment, ElectionProperties properties) {
+    return new LocalNode(environment, properties.nodeId());
   }
 
   /** Only the backend's life cycle decides when the elector and its services start and stop. */
@@ -57,19 +68,19 @@ class LeaseElectionConfiguration {
       LeaseSettings settings,
       ElectionProperties properties,
       Environment environment,
+      LocalNode node,
       TrackedLeaderWork work,
       ObjectProvider<Precedence> precedence,
       ApplicationEventPublisher events) {
-    LocalNode node = new LocalNode(environment, properties.nodeId());
     Elector elector = new Elector(
-        store(ElectionAlgorithm.of(environment), beanFactory),
+        store(environment, beanFactory),
         settings,
         () -> node.lookedUp().id(),
         work,
         events::publishEvent,
         System::nanoTime,
         InstantSource.system(),
-        StandingCondition.of(StoreSettings.precedence(properties, precedence)));
+        StoreSettings.precedence(properties, precedence));
     work.onEnd(elector::wakeUp);
     return elector;
   }
@@ -80,18 +91,35 @@ class LeaseElectionConfiguration {
       LeaseSettings settings,
       Environment environment,
       ListableBeanFactory beanFactory) {
-    ElectionAlgorithm algorithm = ElectionAlgorithm.of(environment);
     return new Backend(
-        algorithm.name(), store(algorithm, beanFactory).name(), elector, settings.leaseDuration());
+        ElectionAlgorithm.all(environment).stream().map(ElectionAlgorithm::name).toList(),
+        store(environment, beanFactory),
+        elector,
+        settings.leaseDuration());
   }
 
-  private static LeaseStore store(ElectionAlgorithm algorithm, ListableBeanFactory beanFactory) {
-    String beanName = Objects.requireNonNull(algorithm.storeBean(beanFactory));
+  private static LeaseStore store(Environment environment, ListableBeanFactory beanFactory) {
+    String beanName = Objects.requireNonNull(ElectionAlgorithm.storeBean(environment, beanFactory));
     return beanFactory.getBean(beanName, LeaseStore.class);
   }
 
-  private record Backend(String algorithm, String memberAlgorithm, Elector elector, Duration lease)
+  /**
+   * Runs the elections over a store.
+   *
+   * @param names the algorithm, or the parts of a list, as the configuration names them
+   */
+  private record Backend(List<String> names, LeaseStore store, Elector elector, Duration lease)
       implements ElectionBackend {
+
+    @Override
+    public String algorithm() {
+      return String.join(ElectionAlgorithm.SEPARATOR, this.names);
+    }
+
+    @Override
+    public String memberAlgorithm() {
+      return this.store.name();
+    }
 
     @Override
     public ElectionService create(String serviceId) {
@@ -100,10 +128,44 @@ class LeaseElectionConfiguration {
 
     @Override
     public Optional<String> problem() {
-      return this.elector
-          .storeHealth()
-          .flatMap((health) -> StoreProblem.of("the store", health, this.lease))
-          .map(StoreProblem::text);
+      if (!(this.store instanceof JointLeaseStore)) {
+        return this.elector
+            .storeHealth()
+            .flatMap((health) -> StoreProblem.of("the store", health, this.lease))
+            .map(StoreProblem::text);
+      }
+      String problems = partProblems().values().stream()
+          .flatMap(Optional::stream)
+          .map(StoreProblem::text)
+          .collect(Collectors.joining(" "));
+      return problems.isEmpty() ? Optional.empty() : Optional.of(problems);
+    }
+
+    @Override
+    public Map<String, String> parts() {
+      Map<String, String> parts = new LinkedHashMap<>();
+      partProblems()
+          .forEach((name, problem) -> parts.put(
+              name, problem.map((each) -> each.silent() ? "silent" : "failing").orElse("answers")));
+      return parts;
+    }
+
+    /** Returns the problem with each part of a list; empty if it has none, or is not called. */
+    private Map<String, Optional<StoreProblem>> partProblems() {
+      Map<String, Optional<StoreProblem>> problems = new LinkedHashMap<>();
+      if (this.store instanceof JointLeaseStore list) {
+        Map<String, StoreHealth> health = list.health();
+        Iterator<String> listed = list.names().iterator();
+        for (String name : this.names) {
+          StoreHealth each = health.get(listed.next());
+          problems.put(
+              name,
+              each != null
+                  ? StoreProblem.of("part '%s'".formatted(name), each, this.lease)
+                  : Optional.empty());
+        }
+      }
+      return problems;
     }
 
     @Override

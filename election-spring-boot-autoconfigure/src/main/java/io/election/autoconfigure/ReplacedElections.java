@@ -19,7 +19,7 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
       "electionLifecycle",
       "leaseElectionBackend",
       "manualAllocationElectionBackend",
-      "jointElectionBackend",
+      "jointLeaseStore",
       "disabledElectionBackend",
       "elector",
       "mysqlLeaseStore",

@@ -117,6 +117,17 @@ public final class StoreSettings {
   }
 
   /**
+   * Returns how long one call to one store may take: its share, if a list names several parts, which
+   * are called one after the other.
+   */
+  public static Duration operationTimeout(LeaseSettings settings, Environment environment) {
+    long stores = ElectionAlgorithm.all(environment).stream()
+        .filter((algorithm) -> !algorithm.is(ElectionAlgorithm.MANUAL_ALLOCATION))
+        .count();
+    return settings.operationTimeout().dividedBy(Math.max(1, stores));
+  }
+
+  /**
    * Returns who goes first in the elections of this node.
    *
    * @param beans the bean of the application that decides, if there is one

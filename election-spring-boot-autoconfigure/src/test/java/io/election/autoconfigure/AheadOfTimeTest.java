@@ -6,7 +6,7 @@ import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.joint.JointElectionService;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.MemoryLeaseStore;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
@@ -104,7 +104,7 @@ class AheadOfTimeTest {
       "as.election.operation-timeout=500ms"
     };
     start(ApplicationOnAList.class, properties, (context) -> {
-      assertThat(MysqlNode.awaitLeader(context)).isInstanceOf(JointElectionService.class);
+      assertThat(MysqlNode.awaitLeader(context)).isInstanceOf(LeaseElectionService.class);
       assertThat(context.getBean(SwitchedElection.class).isLeader()).isTrue();
       assertThat(context.getBean(ElectionRegistry.class).all()).containsOnlyKeys("orders");
     });

@@ -4,7 +4,8 @@ import io.election.test.ElectionDirectoryContract;
 import io.election.test.ManualEdits;
 import io.election.test.ManualEditsContract;
 import java.lang.reflect.Proxy;
-import java.util.LinkedHashMap;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
@@ -13,11 +14,15 @@ import org.junit.jupiter.api.Nested;
 /** Shows that a list of stores behaves like a store. */
 class JointLeaseStoreContractTest {
 
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ZERO, true);
+
   private static LeaseStore list(Map<String, SimulatedDatabase> databases) {
-    Map<String, LeaseStore> parts = new LinkedHashMap<>();
-    databases.forEach((name, database) -> parts.put(name, database.new Store()));
+    List<JointPart> parts = new ArrayList<>();
+    databases.forEach(
+        (name, database) -> parts.add(new JointPart.Leases(name, database.new Store())));
     // Nobody holds a part alone here, so that it does not matter which node asks.
-    return JointLeaseStore.of(parts, () -> "any", System::nanoTime);
+    return JointLeaseStore.of(parts, SETTINGS, () -> "any", System::nanoTime);
   }
 
   private static SimulatedDatabase database() {

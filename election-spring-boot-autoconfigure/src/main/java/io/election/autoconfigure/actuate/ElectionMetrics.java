@@ -10,7 +10,6 @@ import io.election.Member;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
-import io.election.joint.JointElectionService;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.RenewalListener;
 import io.micrometer.core.instrument.Counter;
@@ -177,8 +176,6 @@ final class ElectionMetrics implements SmartLifecycle {
         .register(this.registry);
     if (service instanceof LeaseElectionService lease) {
       register(lease, LeaseElectionService::renewalAge, tags);
-    } else if (service instanceof JointElectionService joint) {
-      register(joint, JointElectionService::renewalAge, tags);
     }
   }
 

@@ -2,7 +2,6 @@ package io.election.autoconfigure.commitfence;
 
 import io.election.ElectionService;
 import io.election.Fence;
-import io.election.joint.JointElectionService;
 import io.election.lease.LeaseElectionService;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -43,7 +42,7 @@ final class FencedCalls implements Fence {
 
   @Override
   public boolean appliesTo(ElectionService election) {
-    return election instanceof LeaseElectionService || election instanceof JointElectionService;
+    return election instanceof LeaseElectionService;
   }
 
   @Override

@@ -50,7 +50,11 @@ public final class EtcdElectionAutoConfiguration {
       Environment environment)
       throws LeaseStoreException {
     return StoreSettings.reachable(
-        connection(settings, properties, bundles).build(), properties, environment);
+        connection(settings, properties, bundles)
+            .operationTimeout(StoreSettings.operationTimeout(settings, environment))
+            .build(),
+        properties,
+        environment);
   }
 
   /** A fence for work on the same etcd, which connects upon the first call. */

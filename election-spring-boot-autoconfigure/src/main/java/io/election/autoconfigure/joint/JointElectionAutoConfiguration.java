@@ -2,37 +2,32 @@ package io.election.autoconfigure.joint;
 
 import io.election.ElectionService;
 import io.election.autoconfigure.ConditionalOnElectionSetting;
+import io.election.autoconfigure.ElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.ElectionNames;
 import io.election.autoconfigure.ElectionProperties;
-import io.election.autoconfigure.ElectionServicesRegistrar;
 import io.election.autoconfigure.LocalNode;
 import io.election.autoconfigure.ManualAllocation;
 import io.election.autoconfigure.PartBeans;
-import io.election.autoconfigure.StoreSettings;
-import io.election.autoconfigure.TrackedLeaderWork;
 import io.election.autoconfigure.joint.ListedPart.Kind;
-import io.election.joint.JointElector;
+import io.election.lease.JointLeaseStore;
 import io.election.lease.LeaseSettings;
-import io.election.lease.Precedence;
-import java.time.InstantSource;
 import java.util.List;
 import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
-import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
-import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** Auto-configuration of elections by a list of parts, all of which a leader must hold. */
+/**
+ * Auto-configuration of the store that is a list of parts, all of which a leader must hold. The
+ * elections over it are those over any other store.
+ */
 @AutoConfiguration(
     before = ElectionAutoConfiguration.class,
     afterName = {
@@ -44,19 +39,13 @@ import org.springframework.core.env.Environment;
 @Conditional(OnListCondition.class)
 @ConditionalOnMissingBean(ElectionService.class)
 @EnableConfigurationProperties(ElectionProperties.class)
-@Import(ElectionServicesRegistrar.class)
 public final class JointElectionAutoConfiguration {
 
   JointElectionAutoConfiguration() {}
 
-  @Bean
-  LeaseSettings electionLeaseSettings(ElectionProperties properties, Environment environment) {
-    return StoreSettings.lease(properties, environment);
-  }
-
   /**
    * Checks the parts before any of them is created, marks those that are services, and keeps the
-   * context from closing the stores: their electors close them.
+   * context from closing the stores: the list closes them.
    */
   @Bean
   static BeanFactoryPostProcessor electionParts(Environment environment) {
@@ -90,31 +79,19 @@ public final class JointElectionAutoConfiguration {
         });
   }
 
-  @Bean
-  ElectionBackend jointElectionBackend(
+  @Bean(ElectionAlgorithm.LIST_BEAN)
+  JointLeaseStore jointLeaseStore(
       ListableBeanFactory beanFactory,
       LeaseSettings settings,
+      LocalNode node,
       ElectionProperties properties,
-      Environment environment,
-      TrackedLeaderWork work,
-      ObjectProvider<Precedence> precedence,
-      ApplicationEventPublisher events) {
-    LocalNode node = new LocalNode(environment, properties.nodeId());
-    PartSources sources = new PartSources(
+      Environment environment) {
+    JointParts parts = new JointParts(
         ListedPart.all(environment, beanFactory),
         beanFactory,
+        environment,
         () -> new ManualAllocation(properties, node),
-        work);
-    JointElector elector = new JointElector(
-        sources.all(),
-        settings,
-        () -> node.lookedUp().id(),
-        work,
-        events::publishEvent,
-        System::nanoTime,
-        InstantSource.system(),
-        StoreSettings.precedence(properties, precedence));
-    work.onEnd(elector::wakeUp);
-    return new JointElectionBackend(sources.names(), sources, elector, settings.leaseDuration());
+        node);
+    return JointLeaseStore.of(parts.all(), settings, node::id, System::nanoTime);
   }
 }

@@ -84,6 +84,11 @@ record ListedPart(String name, Kind kind, String beanName) {
             "two of its parts are the bean '%s'; remove one of them".formatted(part.beanName()));
       }
     }
+    if (parts.stream().noneMatch((part) -> part.kind() == Kind.STORE)) {
+      throw invalid(
+          names,
+          "none of its parts keeps a lease; add Mysql, Zookeeper, Etcd, or a store of your own");
+    }
     return parts;
   }
 
@@ -113,6 +118,6 @@ record ListedPart(String name, Kind kind, String beanName) {
   static InvalidConfigurationPropertyValueException invalid(
       Collection<String> names, String reason) {
     return new InvalidConfigurationPropertyValueException(
-        ElectionAlgorithm.PROPERTY, String.join(JointElectionBackend.SEPARATOR, names), reason);
+        ElectionAlgorithm.PROPERTY, String.join(ElectionAlgorithm.SEPARATOR, names), reason);
   }
 }

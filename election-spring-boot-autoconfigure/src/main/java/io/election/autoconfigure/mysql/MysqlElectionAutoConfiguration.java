@@ -5,6 +5,7 @@ import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.ElectionProperties;
+import io.election.autoconfigure.StoreSettings;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -50,7 +51,7 @@ public final class MysqlElectionAutoConfiguration {
       LeaseSettings settings,
       @ElectionDataSource ObjectProvider<DataSource> marked) {
     return new ElectionDataSourceResolver(
-        beanFactory, environment, settings.operationTimeout(), marked);
+        beanFactory, environment, StoreSettings.operationTimeout(settings, environment), marked);
   }
 
   @Bean
@@ -65,7 +66,10 @@ public final class MysqlElectionAutoConfiguration {
   @Bean
   @DependsOnDatabaseInitialization
   LeaseStore mysqlLeaseStore(
-      ElectionDatabase database, LeaseSettings settings, ElectionProperties properties)
+      ElectionDatabase database,
+      LeaseSettings settings,
+      ElectionProperties properties,
+      Environment environment)
       throws LeaseStoreException {
     MysqlLeaseStore.SchemaMode mode = switch (properties.mysql().schema()) {
       case MIGRATE -> MysqlLeaseStore.SchemaMode.MIGRATE;
@@ -75,7 +79,7 @@ public final class MysqlElectionAutoConfiguration {
     MysqlLeaseStore store = new MysqlLeaseStore(
         database,
         mode,
-        settings.operationTimeout(),
+        StoreSettings.operationTimeout(settings, environment),
         settings.renewInterval(),
         properties.mysql().handBackSignals());
     try {

@@ -54,7 +54,11 @@ public final class ZookeeperElectionAutoConfiguration {
       Environment environment)
       throws LeaseStoreException {
     return StoreSettings.reachable(
-        connection(settings, properties, bundles, beans).build(), properties, environment);
+        connection(settings, properties, bundles, beans)
+            .operationTimeout(StoreSettings.operationTimeout(settings, environment))
+            .build(),
+        properties,
+        environment);
   }
 
   /** A fence for work on the same ZooKeeper, which connects upon the first call. */

@@ -7,7 +7,7 @@ import static org.mockito.Mockito.mock;
 
 import io.election.Fence;
 import io.election.autoconfigure.SwitchedElection;
-import io.election.joint.JointElectionService;
+import io.election.lease.LeaseElectionService;
 import io.election.mysql.CommitFence;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -58,7 +58,7 @@ class FencedCallsTest {
 
   @Test
   void electionsWithLeasesHaveTerms() {
-    assertThat(this.calls.appliesTo(mock(JointElectionService.class))).isTrue();
+    assertThat(this.calls.appliesTo(mock(LeaseElectionService.class))).isTrue();
     assertThat(this.calls.appliesTo(new SwitchedElection())).isFalse();
   }
 

@@ -15,7 +15,7 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.joint.JointElectionService;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -87,7 +87,7 @@ class JointElectionTest {
     this.application
         .withPropertyValues(property, next)
         .run(
-            (context) -> assertThat(awaitLeader(context)).isInstanceOf(JointElectionService.class));
+            (context) -> assertThat(awaitLeader(context)).isInstanceOf(LeaseElectionService.class));
   }
 
   @Test
@@ -205,7 +205,7 @@ class JointElectionTest {
   void serviceOfTheApplicationIsAPartAndNotTheElection() {
     this.withLegacy.run((context) -> {
       ElectionService election = awaitLeader(context);
-      assertThat(election).isInstanceOf(JointElectionService.class);
+      assertThat(election).isInstanceOf(LeaseElectionService.class);
       assertThat(this.legacy.isLeader()).isTrue();
       assertThat(election.nodeId()).isEqualTo("a");
       assertThat(context.getBean(ElectionRegistry.class).all()).containsOnlyKeys("orders");
@@ -244,7 +244,7 @@ class JointElectionTest {
             () -> this.legacy,
             (definition) -> definition.setPrimary(true))
         .run(
-            (context) -> assertThat(awaitLeader(context)).isInstanceOf(JointElectionService.class));
+            (context) -> assertThat(awaitLeader(context)).isInstanceOf(LeaseElectionService.class));
   }
 
   @Test
@@ -320,24 +320,6 @@ class JointElectionTest {
             "part 'unnamed' of the election cannot tell its node id: java.lang.NoClassDefFoundError: injected");
   }
 
-  @Test
-  void startThatFailsStopsWhatWasStarted(CapturedOutput output) {
-    NamedStore unwatched = new NamedStore("second") {
-      @Override
-      public Watch watch(String nodeId, Wake wake) {
-        throw new IllegalStateException("cannot be watched");
-      }
-    };
-    with("ManualAllocation,Second")
-        .withPropertyValues("as.election.manual.leader-id=a")
-        .withAllowBeanDefinitionOverriding(true)
-        .withBean("secondLeaseStore", LeaseStore.class, () -> unwatched)
-        .run((context) ->
-            assertThat(context).getFailure().rootCause().hasMessage("cannot be watched"));
-    assertThat(output)
-        .contains("become leader by manual allocation", "lost leader by manual allocation");
-  }
-
   @ParameterizedTest
   @CsvSource({"a, true", "b, false"})
   void manualAllocationIsAPart(String leaderId, boolean leads) {
@@ -399,6 +381,16 @@ class JointElectionTest {
             with(list).withClassLoader(new FilteredClassLoader("io.election.etcd"))))
         .contains("as.election.algorithm is '" + value)
         .contains(reason);
+  }
+
+  @Test
+  void listWithoutALeaseIsRefused() {
+    assertThat(StartFailure.text(with("ManualAllocation,legacyElection")
+            .withPropertyValues("as.election.manual.leader-id=a")
+            .withBean("legacyElection", ElectionService.class, () -> this.legacy)))
+        .contains(
+            "as.election.algorithm is 'ManualAllocation, legacyElection'",
+            "none of its parts keeps a lease; add Mysql, Zookeeper, Etcd");
   }
 
   @Test

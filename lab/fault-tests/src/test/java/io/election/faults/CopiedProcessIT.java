@@ -10,6 +10,7 @@ import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.Precedence;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.support.TestDatabase;
@@ -175,7 +176,9 @@ class CopiedProcessIT {
           (event) -> {},
           System::nanoTime,
           InstantSource.system(),
-          stands::apply);
+          (opening) -> stands.apply(opening.serviceId())
+              ? Precedence.Turn.atOnce()
+              : Precedence.Turn.standAside("it does not stand"));
       ELECTIONS.forEach(
           (name) -> this.services.put(name, new LeaseElectionService(name, this.elector)));
     }

@@ -31,45 +31,45 @@ class MoveFaultsIT {
   private static final Pattern LEADER = Pattern.compile("\"leader\":\"([^\"]*)\"");
 
   @Test
-  void fault_64_node_between_two_stores_is_killed() throws Exception {
+  void fault_64_node_that_waits_for_a_part_is_killed() throws Exception {
     run((move) -> {
       NodeProcess next = move.join("z");
       move.waiting().kill();
-      move.assertBetweenTheStores();
-      move.awaitFirstHeldBy(next);
+      move.assertOnSecondLeads();
       move.cluster().staysLeader(move.onSecond(), RENEW);
       move.onSecond().kill();
       move.awaitLeads(
-          move.onSecond(), next, "kill -9 between two stores, then of the node on MySQL");
-      assertThat(move.second()).isEqualTo(next.name());
+          move.onSecond(), next, "kill -9 of a node on the list, then of the node on MySQL");
+      move.assertHoldsBoth(next);
     });
   }
 
   @Test
-  void fault_64_node_between_two_stores_is_paused_and_another_takes_its_place() throws Exception {
+  void fault_64_node_that_waits_for_a_part_is_paused_and_another_takes_its_place()
+      throws Exception {
     run((move) -> {
       NodeProcess next = move.join("z");
       move.waiting().pause();
-      move.assertBetweenTheStores();
-      move.awaitFirstHeldBy(next);
-      move.waiting().resume();
+      move.assertOnSecondLeads();
       move.cluster().staysLeader(move.onSecond(), LEASE);
-      assertThat(move.first()).isEqualTo(next.name());
-      assertThat(move.second()).isEqualTo(move.onSecond().name());
       move.onSecond().stop();
       move.awaitLeads(
-          move.onSecond(), next, "SIGSTOP between two stores, then SIGTERM of the node on MySQL");
+          move.onSecond(),
+          next,
+          "SIGSTOP of a node on the list, then SIGTERM of the node on MySQL");
+      move.waiting().resume();
       move.cluster().staysLeader(next, LEASE);
+      move.assertHoldsBoth(next);
       assertThat(move.waiting().claims()).isEmpty();
     });
   }
 
   /** When the node wakes, MySQL is free, and a node on ZooKeeper alone leads. */
   @Test
-  void fault_64_node_between_two_stores_is_paused_and_the_move_is_undone() throws Exception {
+  void fault_64_node_that_waits_for_a_part_is_paused_and_the_move_is_undone() throws Exception {
     run((move) -> {
       move.waiting().pause();
-      move.assertBetweenTheStores();
+      move.assertOnSecondLeads();
       move.onSecond().stop();
       NodeProcess back = move.join("z", "as.election.algorithm=Zookeeper");
       move.cluster().awaitLeads(back);
@@ -80,7 +80,7 @@ class MoveFaultsIT {
       assertThat(move.secondTerms(move.waiting())).as("terms in MySQL").isZero();
       back.kill();
       move.awaitLeads(back, move.waiting(), "kill -9 of the leader after a move was undone");
-      assertThat(move.second()).isEqualTo(move.waiting().name());
+      move.assertHoldsBoth(move.waiting());
     });
   }
 
@@ -104,7 +104,7 @@ class MoveFaultsIT {
             NodeProcess onSecond = cluster.awaitLeader();
             NodeProcess waiting = cluster.add(SamplingNode.named("x"));
             Move move = new Move(cluster, zookeeper, database, onSecond, waiting);
-            move.awaitFirstHeldBy(waiting);
+            cluster.awaitUp();
             scenario.run(move);
           });
     }
@@ -114,7 +114,7 @@ class MoveFaultsIT {
    * A move that has not ended.
    *
    * @param onSecond the node on MySQL alone
-   * @param waiting the node on the list that holds the lease in ZooKeeper
+   * @param waiting the node on the list
    */
   private record Move(
       Cluster cluster,
@@ -153,16 +153,15 @@ class MoveFaultsIT {
           "SELECT COUNT(*) FROM leader_election_history WHERE leader_id = '" + node + "'")));
     }
 
-    void awaitFirstHeldBy(NodeProcess node) {
-      this.cluster.await(
-          node + " holds the lease in ZooKeeper", () -> node.name().equals(first()));
-    }
-
-    void assertBetweenTheStores() {
-      assertThat(first()).as("holder of the lease in ZooKeeper").isEqualTo(this.waiting.name());
+    void assertOnSecondLeads() {
       assertThat(second()).as("holder of the lease in MySQL").isEqualTo(this.onSecond.name());
       this.cluster.awaitLeads(this.onSecond);
       assertThat(this.waiting.claims()).isEmpty();
+    }
+
+    void assertHoldsBoth(NodeProcess node) {
+      assertThat(first()).as("holder of the lease in ZooKeeper").isEqualTo(node.name());
+      assertThat(second()).as("holder of the lease in MySQL").isEqualTo(node.name());
     }
 
     void awaitLeads(NodeProcess last, NodeProcess next, String what) {

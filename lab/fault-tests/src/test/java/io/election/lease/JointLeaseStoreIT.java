@@ -8,9 +8,7 @@ import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.support.TestDatabase;
 import io.election.test.ElectionDirectoryContract;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,6 +20,9 @@ class JointLeaseStoreIT extends ElectionDirectoryContract {
 
   /** Longer than a call can take on a busy machine. */
   private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(10);
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofMinutes(1), Duration.ofSeconds(2), OPERATION_TIMEOUT, Duration.ZERO, true);
 
   private static TestDatabase database;
 
@@ -42,22 +43,22 @@ class JointLeaseStoreIT extends ElectionDirectoryContract {
 
   @Override
   protected LeaseStore open() {
-    Map<String, LeaseStore> parts = new LinkedHashMap<>();
-    parts.put(
-        "mysql",
-        new MysqlLeaseStore(
-            new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
-            SchemaMode.NONE,
-            OPERATION_TIMEOUT,
-            Duration.ofSeconds(2),
-            true));
-    parts.put(
-        "etcd",
-        EtcdLeaseStore.builder(List.of(etcd.url()))
-            .prefix(this.prefix)
-            .operationTimeout(OPERATION_TIMEOUT)
-            .build());
+    List<JointPart> parts = List.of(
+        new JointPart.Leases(
+            "mysql",
+            new MysqlLeaseStore(
+                new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
+                SchemaMode.NONE,
+                OPERATION_TIMEOUT,
+                Duration.ofSeconds(2),
+                true)),
+        new JointPart.Leases(
+            "etcd",
+            EtcdLeaseStore.builder(List.of(etcd.url()))
+                .prefix(this.prefix)
+                .operationTimeout(OPERATION_TIMEOUT)
+                .build()));
     // The nodes of the contract hold all parts or none, so that it does not matter which one asks.
-    return JointLeaseStore.of(parts, () -> A, System::nanoTime);
+    return JointLeaseStore.of(parts, SETTINGS, () -> A, System::nanoTime);
   }
 }
