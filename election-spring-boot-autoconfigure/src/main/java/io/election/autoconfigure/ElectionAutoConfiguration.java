@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.autoconfigure.settings.ElectionProperties;
 import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;

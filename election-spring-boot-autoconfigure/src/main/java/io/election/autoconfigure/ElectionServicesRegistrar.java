@@ -1,6 +1,8 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.autoconfigure.settings.ElectionNames;
+import io.election.autoconfigure.settings.UnknownProperties;
 import java.util.ArrayList;
 import java.util.List;
 import org.springframework.beans.factory.BeanFactory;

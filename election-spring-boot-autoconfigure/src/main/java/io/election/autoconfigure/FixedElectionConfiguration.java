@@ -2,6 +2,11 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
+import io.election.autoconfigure.settings.ConditionalOnElectionAlgorithm;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
+import io.election.autoconfigure.settings.ElectionAlgorithm;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.LocalNode;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
@@ -38,7 +43,7 @@ final class FixedElectionConfiguration {
         ApplicationEventPublisher events) {
       log.warn(
           "leader election is disabled by as.election.enabled=false: this process counts as leader, regardless of others");
-      LocalNode node = new LocalNode(environment, properties.nodeId(), HostName.LOCAL::unasked);
+      LocalNode node = LocalNode.ofDisabled(environment, properties.nodeId());
       return new Backend(
           "Disabled",
           node,

@@ -1,6 +1,11 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
+import io.election.autoconfigure.settings.ElectionAlgorithm;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.LocalNode;
+import io.election.autoconfigure.settings.StoreSettings;
 import io.election.lease.Elector;
 import io.election.lease.JointLeaseStore;
 import io.election.lease.LeaseElectionService;

@@ -3,6 +3,8 @@ package io.election.autoconfigure;
 import io.election.LeadershipEvent;
 import io.election.ManualAllocationElectionService;
 import io.election.Names;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.LocalNode;
 import java.time.InstantSource;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

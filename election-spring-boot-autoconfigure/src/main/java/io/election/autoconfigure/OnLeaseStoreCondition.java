@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.autoconfigure.settings.ElectionAlgorithm;
 import io.election.lease.LeaseStore;
 import java.util.Objects;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;

@@ -1,6 +1,8 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
+import io.election.autoconfigure.settings.ElectionAlgorithm;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;

@@ -6,6 +6,7 @@ import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.MemoryLeaseStore;
 import java.lang.reflect.Method;

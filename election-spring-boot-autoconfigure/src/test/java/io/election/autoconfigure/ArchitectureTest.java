@@ -451,6 +451,7 @@ class ArchitectureTest {
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
                 "io.election.autoconfigure",
+                "io.election.autoconfigure.settings",
                 "io.election.autoconfigure." + feature,
                 "io.election.autoconfigure." + other)
             .or(not(resideInAnyPackage("io.election.autoconfigure.."))))

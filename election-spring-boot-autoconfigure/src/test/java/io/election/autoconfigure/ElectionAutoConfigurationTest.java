@@ -12,6 +12,7 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.ManualAllocationElectionService;
+import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.mysql.MysqlLeaseStore;
 import java.net.InetAddress;
 import java.net.NetworkInterface;

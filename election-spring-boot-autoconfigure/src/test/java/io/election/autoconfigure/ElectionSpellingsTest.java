@@ -4,8 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
-import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.ElectionProperties.Mysql.SchemaMode;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import java.util.List;

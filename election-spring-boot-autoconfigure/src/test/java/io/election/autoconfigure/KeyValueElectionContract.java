@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.lease.LeaseStore;
 import io.election.lease.MemoryLeaseStore;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,6 +1,6 @@
 package io.election.autoconfigure.commitfence;
 
-import io.election.autoconfigure.ConditionalOnElectionSetting;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
 import io.election.mysql.CommitFence;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;

@@ -2,10 +2,10 @@ package io.election.autoconfigure.etcd;
 
 import io.election.ElectionService;
 import io.election.ElectionSetupException;
-import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionProperties;
-import io.election.autoconfigure.StoreSettings;
+import io.election.autoconfigure.settings.ConditionalOnElectionAlgorithm;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.StoreSettings;
 import io.election.etcd.EtcdFence;
 import io.election.etcd.EtcdLeaseStore;
 import io.election.lease.LeaseSettings;

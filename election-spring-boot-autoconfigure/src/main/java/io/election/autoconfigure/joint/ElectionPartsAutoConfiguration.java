@@ -1,9 +1,9 @@
 package io.election.autoconfigure.joint;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.ConditionalOnElectionSetting;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.PartBeans;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
 import java.util.List;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.HierarchicalBeanFactory;

@@ -1,15 +1,15 @@
 package io.election.autoconfigure.joint;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.ConditionalOnElectionSetting;
-import io.election.autoconfigure.ElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionNames;
-import io.election.autoconfigure.ElectionProperties;
-import io.election.autoconfigure.LocalNode;
 import io.election.autoconfigure.ManualAllocation;
 import io.election.autoconfigure.PartBeans;
 import io.election.autoconfigure.joint.ListedPart.Kind;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
+import io.election.autoconfigure.settings.ElectionAlgorithm;
+import io.election.autoconfigure.settings.ElectionNames;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.LocalNode;
 import io.election.lease.JointLeaseStore;
 import io.election.lease.LeaseSettings;
 import java.util.List;

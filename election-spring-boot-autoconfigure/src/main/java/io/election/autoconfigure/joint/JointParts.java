@@ -2,9 +2,9 @@ package io.election.autoconfigure.joint;
 
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
-import io.election.autoconfigure.ElectionNames;
-import io.election.autoconfigure.LocalNode;
 import io.election.autoconfigure.ManualAllocation;
+import io.election.autoconfigure.settings.ElectionNames;
+import io.election.autoconfigure.settings.LocalNode;
 import io.election.lease.JointPart;
 import io.election.lease.LeaseStore;
 import java.util.HashSet;

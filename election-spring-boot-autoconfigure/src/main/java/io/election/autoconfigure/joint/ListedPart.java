@@ -1,8 +1,8 @@
 package io.election.autoconfigure.joint;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.ElectionAlgorithm;
 import io.election.autoconfigure.ElectionServicesRegistrar;
+import io.election.autoconfigure.settings.ElectionAlgorithm;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;

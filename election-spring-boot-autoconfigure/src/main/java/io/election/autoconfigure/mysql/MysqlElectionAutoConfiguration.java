@@ -1,11 +1,11 @@
 package io.election.autoconfigure.mysql;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
-import io.election.autoconfigure.ElectionProperties;
-import io.election.autoconfigure.StoreSettings;
+import io.election.autoconfigure.settings.ConditionalOnElectionAlgorithm;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.StoreSettings;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;

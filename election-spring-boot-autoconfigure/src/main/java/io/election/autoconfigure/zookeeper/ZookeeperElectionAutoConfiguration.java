@@ -2,10 +2,10 @@ package io.election.autoconfigure.zookeeper;
 
 import io.election.ElectionService;
 import io.election.ElectionSetupException;
-import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionProperties;
-import io.election.autoconfigure.StoreSettings;
+import io.election.autoconfigure.settings.ConditionalOnElectionAlgorithm;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.StoreSettings;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;

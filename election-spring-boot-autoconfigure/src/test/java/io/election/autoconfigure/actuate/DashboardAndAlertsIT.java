@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeaderOnly;
-import io.election.autoconfigure.ElectionProperties;
 import io.election.autoconfigure.MysqlNode;
+import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.support.Tool;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;

@@ -2,7 +2,7 @@ package io.election.mysql.failover.agent;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionService;
-import io.election.autoconfigure.ElectionProperties;
+import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
 import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

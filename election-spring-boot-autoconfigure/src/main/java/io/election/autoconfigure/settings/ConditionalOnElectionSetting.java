@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -74,7 +74,7 @@ public record ElectionProperties(
   /**
    * The effective drain time-out. The default derives from Spring's time-out for a shutdown phase.
    */
-  Duration drainTimeout(Environment environment) {
+  public Duration drainTimeout(Environment environment) {
     if (this.drainTimeout != null) {
       return this.drainTimeout;
     }

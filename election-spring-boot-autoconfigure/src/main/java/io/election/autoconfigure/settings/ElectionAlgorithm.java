@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import io.election.lease.LeaseStore;
 import java.util.Arrays;
@@ -75,7 +75,7 @@ public record ElectionAlgorithm(String name) {
   }
 
   /** Returns the algorithm of an application that names one, or the first of a list. */
-  static ElectionAlgorithm of(Environment environment) {
+  public static ElectionAlgorithm of(Environment environment) {
     return all(environment).get(0);
   }
 
@@ -108,7 +108,8 @@ public record ElectionAlgorithm(String name) {
   }
 
   /** Returns the name of the bean that keeps the leases; {@code null} if there is none. */
-  static @Nullable String storeBean(Environment environment, ListableBeanFactory beanFactory) {
+  public static @Nullable String storeBean(
+      Environment environment, ListableBeanFactory beanFactory) {
     List<ElectionAlgorithm> all = all(environment);
     if (all.size() == 1) {
       return all.get(0).storeBean(beanFactory);
@@ -117,7 +118,7 @@ public record ElectionAlgorithm(String name) {
   }
 
   /** Returns what the configuration names, for display. */
-  static String shown(Environment environment) {
+  public static String shown(Environment environment) {
     return all(environment).stream()
         .map(ElectionAlgorithm::name)
         .collect(Collectors.joining(SEPARATOR));

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import io.election.ElectionSetupException;
 import io.election.Names;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import java.lang.reflect.RecordComponent;
 import java.util.Collections;
@@ -24,8 +24,9 @@ import org.springframework.boot.context.properties.source.IterableConfigurationP
 import org.springframework.core.env.Environment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
-/** Misspelt names of properties, and those that elections made by hand have. */
-final class UnknownProperties {
+/** Misspelt names of properties, and those that elections made by hand have. Used within the
+ * auto-configuration. */
+public final class UnknownProperties {
 
   private static final Logger log = LoggerFactory.getLogger(UnknownProperties.class);
 
@@ -41,7 +42,7 @@ final class UnknownProperties {
    * older version must start with the settings of a newer one, and Kubernetes adds environment
    * variables for a service of that name.
    */
-  static void warnOfUnknown(Environment environment) {
+  public static void warnOfUnknown(Environment environment) {
     Set<ConfigurationPropertyName> known = new LinkedHashSet<>();
     addNames(PREFIX, ElectionProperties.class, known);
     Set<ConfigurationPropertyName> reported = new HashSet<>();
@@ -125,7 +126,7 @@ final class UnknownProperties {
   }
 
   /** Warns of a property that hand-made elections read under a similar name. */
-  static void warn(Environment environment) {
+  public static void warn(Environment environment) {
     String written = algorithm(environment);
     boolean ours = Binder.get(environment)
         .bind("as." + ALGORITHM, Bindable.listOf(String.class))

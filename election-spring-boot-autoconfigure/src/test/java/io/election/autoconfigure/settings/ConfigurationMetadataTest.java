@@ -1,8 +1,8 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
+import io.election.autoconfigure.settings.ElectionProperties.Mysql.SchemaMode;
 import java.io.IOException;
 import java.lang.reflect.Parameter;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;

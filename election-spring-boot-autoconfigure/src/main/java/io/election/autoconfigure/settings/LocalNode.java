@@ -1,4 +1,4 @@
-package io.election.autoconfigure;
+package io.election.autoconfigure.settings;
 
 import io.election.Names;
 import java.net.InetAddress;
@@ -43,6 +43,18 @@ public final class LocalNode {
    */
   public LocalNode(Environment environment, @Nullable String configuredId) {
     this(environment, configuredId, HostName.LOCAL::get);
+  }
+
+  /**
+   * Creates the node of an election that is disabled, whose id need not be unique: the name service
+   * is not asked for the name of this host.
+   *
+   * @param environment provides the port of the web server once it has started
+   * @param configuredId the id from the configuration, or {@code null}
+   * @throws InvalidConfigurationPropertyValueException if the id is invalid
+   */
+  public static LocalNode ofDisabled(Environment environment, @Nullable String configuredId) {
+    return new LocalNode(environment, configuredId, HostName.LOCAL::unasked);
   }
 
   LocalNode(Environment environment, @Nullable String configuredId, Supplier<String> host) {
@@ -97,7 +109,7 @@ public final class LocalNode {
   }
 
   /** Returns whether a node id, {@code host:port}, host name or IP address refers to this node. */
-  boolean isMeantBy(String name) {
+  public boolean isMeantBy(String name) {
     if (name.equals(id())) {
       return true;
     }
