@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.store.Ticker;
 import java.time.InstantSource;
 
 /**

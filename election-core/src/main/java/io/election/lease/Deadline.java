@@ -4,6 +4,8 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.lease.Clocks.Reading;
+import io.election.store.LeaseSettings;
+import io.election.store.Ticker;
 
 /**
  * When a lease ends for its holder, by both clocks of the node. Monotonic clocks stop while a

@@ -7,6 +7,9 @@ import io.election.LeadershipLostEvent;
 import io.election.Member;
 import io.election.Names;
 import io.election.lease.State.Follower;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -224,25 +227,22 @@ final class ElectionLog {
   }
 
   void storeFailed(Throwable failure, Map<String, Long> remaining, long now) {
-    this.failures.failed(text(failure), consequence(remaining), failure, now);
+    this.failures.failed(LeaseStoreException.text(failure), consequence(remaining), failure, now);
   }
 
   void renewedInPart(LeaseStoreException failure, Map<String, Long> remaining, long now) {
-    this.partialRenewals.failed(text(failure), consequence(remaining), failure, now);
+    this.partialRenewals.failed(
+        LeaseStoreException.text(failure), consequence(remaining), failure, now);
   }
 
   void renewedAll(long now) {
     this.partialRenewals.succeeded("the renewal of all leases", now);
   }
 
-  static String text(Throwable failure) {
-    String message = failure.getMessage();
-    return failure instanceof LeaseStoreException && message != null ? message : failure.toString();
-  }
-
   void historyUnknown(Throwable failure, boolean again, long now) {
     if (again) {
-      this.histories.failed(text(failure), "the history is not shown", failure, now);
+      this.histories.failed(
+          LeaseStoreException.text(failure), "the history is not shown", failure, now);
     } else {
       log.debug("the history was not read", failure);
     }
@@ -275,7 +275,7 @@ final class ElectionLog {
     this.withoutMembers = true;
     log.info(
         "the members are unknown: {} Until that works, no members are shown and designations are not checked",
-        text(failure));
+        LeaseStoreException.text(failure));
     log.debug("announcing this node failed", failure);
   }
 

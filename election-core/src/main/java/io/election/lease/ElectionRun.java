@@ -3,6 +3,7 @@ package io.election.lease;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.AuditNote;
+import io.election.store.LeaseStore;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

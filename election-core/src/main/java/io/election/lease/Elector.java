@@ -2,6 +2,12 @@ package io.election.lease;
 
 import io.election.LeadershipEvent;
 import io.election.Names;
+import io.election.store.ElectionDirectory;
+import io.election.store.LeadershipCondition;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
+import io.election.store.StoreHealth;
+import io.election.store.Ticker;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.List;

@@ -1,5 +1,9 @@
 package io.election.lease;
 
+import io.election.store.ElectionDirectory;
+import io.election.store.LeadershipCondition;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;

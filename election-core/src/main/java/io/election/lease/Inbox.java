@@ -2,6 +2,7 @@ package io.election.lease;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import io.election.store.LeaseStoreException;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;

@@ -2,7 +2,10 @@ package io.election.lease;
 
 import io.election.Member;
 import io.election.Names;
-import io.election.lease.ElectionDirectory.Announcement;
+import io.election.store.ElectionDirectory;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStoreException;
 import java.util.Collection;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;

@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import io.election.store.LeaseSettings;
+
 /**
  * A node that stands in elections.
  *

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.store.LeaseRow;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 

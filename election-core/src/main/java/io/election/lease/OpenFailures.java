@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.lease.Step.Read;
+import io.election.store.Ticker;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;

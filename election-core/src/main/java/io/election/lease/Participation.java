@@ -2,6 +2,8 @@ package io.election.lease;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
+import io.election.store.TermEnd;
+import io.election.store.Ticker;
 import org.jspecify.annotations.Nullable;
 
 /** Whether a node takes part in an election, by its own and its operators' commands. */

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.store.LeaseSettings;
 import java.time.Duration;
 
 /**

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.Member;
+import io.election.store.ElectionDirectory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

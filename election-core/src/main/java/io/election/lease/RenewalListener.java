@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.store.LeaseStore;
 import java.time.Duration;
 
 /** A listener that is notified of each attempted renewal of an elector, for metrics. */
@@ -24,6 +25,14 @@ public interface RenewalListener {
     /** The record no longer names this node in this term. */
     REFUSED,
     /** There was no answer, or the record was locked: the lease counts as not renewed. */
-    UNKNOWN
+    UNKNOWN;
+
+    /** Returns the outcome for one of the elections of a renewal. */
+    static Outcome of(String serviceId, LeaseStore.Renewals renewals) {
+      if (renewals.unknown().contains(serviceId)) {
+        return UNKNOWN;
+      }
+      return renewals.renewed().contains(serviceId) ? CONFIRMED : REFUSED;
+    }
   }
 }

@@ -2,6 +2,9 @@ package io.election.lease;
 
 import io.election.LeadershipLostEvent;
 import io.election.lease.Clocks.Reading;
+import io.election.store.LeaseRow;
+import io.election.store.TermEnd;
+import io.election.store.Ticker;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 

@@ -1,8 +1,13 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
-import io.election.lease.LeaseStore.Claim;
-import io.election.lease.LeaseStore.Reading;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStore.Claim;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStoreException;
+import io.election.store.TermEnd;
+import io.election.store.Ticker;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -92,9 +97,8 @@ sealed interface Step {
     @Override
     public RenewalListener.Outcome execute(LeaseStore store, Caller caller)
         throws LeaseStoreException {
-      return store
-          .renew(caller.nodeId(), Map.of(caller.serviceId(), this.term))
-          .of(caller.serviceId());
+      return RenewalListener.Outcome.of(
+          caller.serviceId(), store.renew(caller.nodeId(), Map.of(caller.serviceId(), this.term)));
     }
 
     @Override

@@ -1,9 +1,11 @@
 package io.election.lease;
 
-import io.election.lease.LeaseStore.Reading;
-import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStore.Renewals;
+import io.election.store.LeaseStoreException;
+import io.election.store.StoreHealth;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -123,7 +125,7 @@ final class StoreCalls {
     long now = this.context.now();
     steps.forEach((candidate, step) -> {
       candidate.change((candidacy) -> candidacy.onFailure(step, now));
-      this.openFailures.failed(candidate, step, ElectionLog.text(failure), now);
+      this.openFailures.failed(candidate, step, LeaseStoreException.text(failure), now);
     });
     this.backoff.failed(
         now,
@@ -173,7 +175,7 @@ final class StoreCalls {
         outcome.unknown().isEmpty() ? null : new LeaseStoreException(outcome.problem());
     for (Map.Entry<Candidate, Step.Call<?>> entry : steps.entrySet()) {
       Candidate candidate = entry.getKey();
-      RenewalListener.Outcome each = outcome.of(candidate.serviceId());
+      RenewalListener.Outcome each = RenewalListener.Outcome.of(candidate.serviceId(), outcome);
       candidate.change((candidacy) -> ((Renew) entry.getValue()).after(candidacy, each, timing));
       if (problem != null && each == RenewalListener.Outcome.UNKNOWN) {
         failed.put(candidate, problem);
@@ -185,7 +187,7 @@ final class StoreCalls {
     } else {
       this.context.log().renewedAll(timing.now());
     }
-    terms.keySet().forEach((id) -> report(id, outcome.of(id), departure));
+    terms.keySet().forEach((id) -> report(id, RenewalListener.Outcome.of(id, outcome), departure));
   }
 
   private void report(String serviceId, RenewalListener.Outcome outcome, Departure departure) {

@@ -9,6 +9,8 @@ import io.election.lease.State.Follower;
 import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.Touch;
+import io.election.store.LeaseRow;
+import io.election.store.Ticker;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 

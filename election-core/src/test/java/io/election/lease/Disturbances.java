@@ -1,8 +1,10 @@
 package io.election.lease;
 
-import io.election.lease.MemoryLeaseStore.Row;
-import io.election.lease.MemoryLeaseStore.Term;
-import io.election.lease.SimulatedDatabase.Snapshot;
+import io.election.store.LeaseRow;
+import io.election.store.MemoryLeaseStore.Row;
+import io.election.store.MemoryLeaseStore.Term;
+import io.election.store.SimulatedDatabase;
+import io.election.store.SimulatedDatabase.Snapshot;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;

@@ -20,6 +20,8 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Names;
 import io.election.OtherLeaderException;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import java.lang.reflect.Field;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,7 +1,5 @@
 package io.election.lease;
 
-import io.election.lease.MemoryLeaseStore.Version;
-import io.election.lease.SimulatedDatabase.Snapshot;
 import io.election.lease.State.Claimant;
 import io.election.lease.State.Draining;
 import io.election.lease.State.Follower;
@@ -14,6 +12,12 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
 import io.election.lease.Step.Wait;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStoreException;
+import io.election.store.MemoryLeaseStore.Version;
+import io.election.store.SimulatedDatabase;
+import io.election.store.SimulatedDatabase.Snapshot;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

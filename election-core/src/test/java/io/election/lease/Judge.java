@@ -1,7 +1,7 @@
 package io.election.lease;
 
-import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.State.Leader;
+import io.election.store.MemoryLeaseStore.Term;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -8,6 +8,12 @@ import io.election.AuditNote;
 import io.election.Member;
 import io.election.lease.Precedence.Opening;
 import io.election.lease.Precedence.Turn;
+import io.election.store.ElectionDirectory;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
+import io.election.store.SimulatedDatabase;
+import io.election.store.SimulatedMembers;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,7 +32,7 @@ import org.junit.jupiter.api.Test;
 /** Tests nodes that announce themselves, stepped by a ticked clock. */
 class MembersTest extends ElectorFixture {
 
-  private final MemoryMembers members = new MemoryMembers();
+  private final SimulatedMembers members = new SimulatedMembers();
 
   private final class Register extends SimulatedDatabase.Store {
 

@@ -2,9 +2,6 @@ package io.election.lease;
 
 import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
-import io.election.lease.LeaseStore.Reading;
-import io.election.lease.MemoryLeaseStore.Term;
-import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.Rules.Access;
 import io.election.lease.State.Claimant;
 import io.election.lease.State.Draining;
@@ -17,6 +14,13 @@ import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStoreException;
+import io.election.store.MemoryLeaseStore;
+import io.election.store.MemoryLeaseStore.Term;
+import io.election.store.MemoryLeaseStore.Version;
+import io.election.store.SimulatedDatabase;
 import java.time.Duration;
 import java.util.NavigableMap;
 import java.util.Objects;
@@ -183,7 +187,7 @@ enum Mutant {
     if (!(call.step() instanceof Read)) {
       return outcome;
     }
-    MemoryLeaseStore.Row row = access.database().rows.get(Sent.SERVICE);
+    MemoryLeaseStore.Row row = access.database().rows().get(Sent.SERVICE);
     return reading(outcome)
         .map((found) -> new Reading(
             found.row().own(row.seal() != null && row.seal().owner().equals(access.token())),
@@ -660,7 +664,7 @@ enum Mutant {
   private static void seal(Access access) {
     access
         .database()
-        .rows
+        .rows()
         .computeIfPresent(
             Sent.SERVICE,
             (id, row) -> new MemoryLeaseStore.Row(

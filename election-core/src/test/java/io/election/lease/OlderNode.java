@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import io.election.store.LeaseRow;
+
 /** A node of an older tool, which starts and stops but neither pauses nor loses its database. */
 final class OlderNode implements Claimant {
 

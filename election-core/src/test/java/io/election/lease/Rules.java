@@ -1,9 +1,13 @@
 package io.election.lease;
 
 import io.election.AuditNote;
-import io.election.lease.LeaseStore.Reading;
 import io.election.lease.State.Leader;
 import io.election.lease.Step.Read;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStoreException;
+import io.election.store.SimulatedDatabase;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

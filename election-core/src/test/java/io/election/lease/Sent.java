@@ -1,6 +1,8 @@
 package io.election.lease;
 
 import io.election.lease.Clocks.Reading;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 
 /**
  * A call on its way to the store, separate from its execution there.

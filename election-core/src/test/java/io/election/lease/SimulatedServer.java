@@ -1,7 +1,9 @@
 package io.election.lease;
 
-import io.election.lease.LeaseStore.Reading;
-import io.election.lease.SimulatedDatabase.Snapshot;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStoreException;
+import io.election.store.SimulatedDatabase.Snapshot;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;

@@ -1,5 +1,8 @@
 package io.election.lease;
 
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
+import io.election.store.SimulatedDatabase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -4,7 +4,7 @@ import io.election.LeadershipLostException;
 import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Query;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;

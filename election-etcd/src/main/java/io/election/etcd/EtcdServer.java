@@ -2,7 +2,7 @@ package io.election.etcd;
 
 import com.google.protobuf.ByteString;
 import io.election.keyvalue.KeyValueServer;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.DeleteRangeRequest;
 import io.etcd.jetcd.api.KVGrpc;

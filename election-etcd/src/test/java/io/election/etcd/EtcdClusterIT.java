@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.keyvalue.KeyValueServer.Query;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import io.election.support.Signal;
 import io.election.test.LeaseStoreContract;
 import io.election.test.Leases;

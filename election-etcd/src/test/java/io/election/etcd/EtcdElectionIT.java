@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
+import io.election.store.LeaseSettings;
 import io.election.support.process.LocalSampler;
 import java.time.Duration;
 import java.time.InstantSource;

@@ -1,7 +1,7 @@
 package io.election.etcd;
 
 import io.election.keyvalue.HandBackContract;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import java.util.List;
 
 class EtcdHandBackIT extends HandBackContract {

@@ -15,7 +15,7 @@ import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Query;
 import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.KeyValue;
 import io.etcd.jetcd.api.RangeRequest;

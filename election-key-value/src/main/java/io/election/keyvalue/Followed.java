@@ -2,7 +2,7 @@ package io.election.keyvalue;
 
 import io.election.Member;
 import io.election.keyvalue.KeyValueServer.Change;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

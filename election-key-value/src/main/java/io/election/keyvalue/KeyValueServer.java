@@ -1,6 +1,6 @@
 package io.election.keyvalue;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -7,7 +7,7 @@ import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
-import io.election.lease.LeaseRow;
+import io.election.store.LeaseRow;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

@@ -10,7 +10,7 @@ import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Query;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

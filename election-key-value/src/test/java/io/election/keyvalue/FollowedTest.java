@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.election.LeadershipAcquiredEvent.Reason;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStore.Claim;
-import io.election.lease.LeaseStoreException;
-import io.election.lease.TermEnd;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStore.Claim;
+import io.election.store.LeaseStoreException;
+import io.election.store.TermEnd;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

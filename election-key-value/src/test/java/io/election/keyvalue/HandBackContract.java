@@ -3,12 +3,12 @@ package io.election.keyvalue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.Member;
-import io.election.lease.ElectionDirectory;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.ElectionDirectory;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

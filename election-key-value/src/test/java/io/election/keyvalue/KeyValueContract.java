@@ -1,6 +1,6 @@
 package io.election.keyvalue;
 
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import io.election.test.ManualEdits;
 import io.election.test.ManualEditsContract;
 

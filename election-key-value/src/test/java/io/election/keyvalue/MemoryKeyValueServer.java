@@ -2,7 +2,7 @@ package io.election.keyvalue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

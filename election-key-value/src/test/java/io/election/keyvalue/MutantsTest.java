@@ -11,7 +11,7 @@ import io.election.keyvalue.KeyValueServer.Query;
 import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.election.mysql;
 
 import io.election.AuditNote;
-import io.election.lease.LeaseRow;
+import io.election.store.LeaseRow;
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

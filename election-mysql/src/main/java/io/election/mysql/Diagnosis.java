@@ -4,7 +4,7 @@ import static io.election.mysql.SqlErrors.has;
 import static io.election.mysql.SqlErrors.sqlState;
 import static io.election.mysql.SqlErrors.text;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;

@@ -1,7 +1,7 @@
 package io.election.mysql;
 
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore.Reading;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Reading;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import io.election.lease.LeaseStore.Renewals;
+import io.election.store.LeaseStore.Renewals;
 import java.sql.SQLException;
 import java.util.HashSet;
 import java.util.Map;

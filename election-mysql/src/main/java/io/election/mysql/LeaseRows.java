@@ -1,8 +1,8 @@
 package io.election.mysql;
 
 import io.election.Names;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore.Reading;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Reading;
 import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;

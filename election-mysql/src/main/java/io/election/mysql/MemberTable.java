@@ -1,9 +1,9 @@
 package io.election.mysql;
 
 import io.election.Member;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.Presence;
-import io.election.lease.Ticker;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.Presence;
+import io.election.store.Ticker;
 import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;

@@ -2,8 +2,8 @@ package io.election.mysql;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;

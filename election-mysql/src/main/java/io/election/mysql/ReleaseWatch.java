@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;

@@ -1,7 +1,7 @@
 package io.election.mysql;
 
 import io.election.ElectionSetupException;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -2,9 +2,9 @@ package io.election.mysql;
 
 import io.election.AuditNote;
 import io.election.PastTerm;
-import io.election.lease.ElectionDirectory;
-import io.election.lease.LeaseStore;
-import io.election.lease.TermEnd;
+import io.election.store.ElectionDirectory;
+import io.election.store.LeaseStore;
+import io.election.store.TermEnd;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseRow;
-import io.election.lease.TermEnd;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.LeaseRow;
+import io.election.store.TermEnd;
 import io.election.support.ConnectionSource;
 import io.election.support.TestDatabase;
 import io.election.test.Leases;

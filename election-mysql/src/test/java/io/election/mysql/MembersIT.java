@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.election.Member;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStoreException;
 import io.election.test.Leases;
 import java.time.Duration;
 import java.util.List;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.election.support.Proxies;
 import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;

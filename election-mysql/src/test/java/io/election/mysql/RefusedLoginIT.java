@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.store.LeaseStoreException;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;

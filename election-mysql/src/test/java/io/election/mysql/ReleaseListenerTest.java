@@ -2,9 +2,9 @@ package io.election.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore.Reading;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStoreException;
 import io.election.support.HostileGlobals;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;

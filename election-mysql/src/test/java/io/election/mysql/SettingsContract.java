@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import io.election.support.TestServer;
 import io.election.test.StoreFaults;
 import java.util.function.Supplier;

@@ -2,7 +2,7 @@ package io.election.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.lease.LeaseRow;
+import io.election.store.LeaseRow;
 import io.election.support.Checkpoint;
 import io.election.support.DatabaseImage;
 import io.election.support.HandWrittenLease;

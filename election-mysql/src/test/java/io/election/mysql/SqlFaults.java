@@ -1,7 +1,7 @@
 package io.election.mysql;
 
-import io.election.lease.LeaseStore;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.store.LeaseStore;
 import io.election.support.ConnectionSource;
 import io.election.support.MovingDataSource;
 import io.election.support.TestDatabase;

@@ -8,9 +8,9 @@ import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostException;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStoreException;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStoreException;
 import io.election.support.ConnectionSource;
 import io.election.support.TestDataSource;
 import io.election.support.TestServer;

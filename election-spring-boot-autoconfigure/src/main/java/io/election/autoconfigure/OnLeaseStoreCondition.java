@@ -1,7 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.autoconfigure.settings.ElectionAlgorithm;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import java.util.Objects;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;

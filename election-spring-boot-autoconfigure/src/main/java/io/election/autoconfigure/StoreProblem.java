@@ -1,6 +1,6 @@
 package io.election.autoconfigure;
 
-import io.election.lease.StoreHealth;
+import io.election.store.StoreHealth;
 import java.time.Duration;
 import java.util.Optional;
 import org.springframework.util.StringUtils;

@@ -1,6 +1,6 @@
 package io.election.autoconfigure;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 

@@ -8,7 +8,7 @@ import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.MemoryLeaseStore;
+import io.election.store.MemoryLeaseStore;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -17,7 +17,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
-import io.election.lease.MemoryLeaseStore;
+import io.election.store.MemoryLeaseStore;
 import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
@@ -52,10 +52,10 @@ class ArchitectureTest {
       .withImportOption((location) -> !location.contains("-tests.jar"))
       .importPackages("io.election");
 
-  private static final String[] CORE = {"io.election", "io.election.lease"};
+  private static final String[] CORE = {"io.election", "io.election.lease", "io.election.store"};
 
   private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
-          "io.election.lease")
+          "io.election.lease", "io.election.store")
       .and(DescribedPredicate.or(Stream.of(
               "Candidacy",
               "TakeoverRule",
@@ -403,7 +403,12 @@ class ArchitectureTest {
         .and(not(CONTRACT))
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
-            "io.election.test", "io.election", "io.election.lease", "java..", "org.jspecify.."))
+            "io.election.test",
+            "io.election",
+            "io.election.lease",
+            "io.election.store",
+            "java..",
+            "org.jspecify.."))
         .check(CLASSES);
     classes()
         .that(CONTRACT)
@@ -412,6 +417,7 @@ class ArchitectureTest {
             "io.election.test",
             "io.election",
             "io.election.lease",
+            "io.election.store",
             "java..",
             "org.assertj..",
             "org.junit.jupiter.api..",
@@ -477,7 +483,7 @@ class ArchitectureTest {
         .resideInAPackage(backend)
         .should()
         .onlyDependOnClassesThat(
-            resideInAnyPackage("io.election", "io.election.lease", base, backend + "..")
+            resideInAnyPackage("io.election", "io.election.store", base, backend + "..")
                 .or(not(resideInAnyPackage("io.election.."))))
         .check(CLASSES);
   }

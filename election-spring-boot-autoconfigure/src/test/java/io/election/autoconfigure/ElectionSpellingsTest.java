@@ -8,7 +8,7 @@ import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.autoconfigure.settings.ElectionProperties.Mysql.SchemaMode;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
+import io.election.store.LeaseSettings;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;

@@ -2,9 +2,9 @@ package io.election.ownstore;
 
 import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.TermEnd;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.TermEnd;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 package io.election.ownstore;
 
-import io.election.lease.LeaseStore;
 import io.election.ownstore.NotebookLeaseStore.Page;
+import io.election.store.LeaseStore;
 import io.election.test.LeaseStoreContract;
 import java.util.HashMap;
 import java.util.Map;

@@ -3,9 +3,9 @@ package io.election.test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.PastTerm;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -3,10 +3,10 @@ package io.election.test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.PastTerm;
-import io.election.lease.ElectionDirectory;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.ElectionDirectory;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,11 +1,11 @@
 package io.election.test;
 
 import io.election.LeadershipAcquiredEvent.Reason;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStore.Claim;
-import io.election.lease.LeaseStoreException;
-import io.election.lease.TermEnd;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStore.Claim;
+import io.election.store.LeaseStoreException;
+import io.election.store.TermEnd;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;

@@ -3,10 +3,10 @@ package io.election.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStore.Reading;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStore.Reading;
+import io.election.store.LeaseStoreException;
 import io.election.test.ManualEdits.Term;
 import java.time.Duration;
 import java.util.HashMap;

@@ -2,8 +2,8 @@ package io.election.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,6 @@
 package io.election.test;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,7 +2,7 @@ package io.election.test;
 
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import java.util.Set;
 
 /**

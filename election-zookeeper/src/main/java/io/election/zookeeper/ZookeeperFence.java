@@ -2,7 +2,7 @@ package io.election.zookeeper;
 
 import io.election.LeadershipLostException;
 import io.election.keyvalue.KeyValueLeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.election.zookeeper;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.election.keyvalue.KeyValueServer;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -3,7 +3,7 @@ package io.election.zookeeper;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.keyvalue.LoginPause;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;

@@ -3,9 +3,9 @@ package io.election.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.LeadershipAcquiredEvent.Reason;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore.Claim;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Claim;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.election.zookeeper;
 
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
+import io.election.store.LeaseSettings;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.election.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.election.zookeeper;
 
 import io.election.keyvalue.HandBackContract;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 
 class ZookeeperHandBackIT extends HandBackContract {
 

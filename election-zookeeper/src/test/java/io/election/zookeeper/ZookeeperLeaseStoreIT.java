@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeadershipAcquiredEvent;
 import io.election.keyvalue.KeyValueEdits;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import io.election.support.process.TcpProxy;
 import io.election.test.Leases;
 import io.election.test.ManualEdits;

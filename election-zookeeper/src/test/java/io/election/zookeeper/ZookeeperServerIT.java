@@ -18,7 +18,7 @@ import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Watch;
 import io.election.keyvalue.KeyValueServer.Write;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -10,7 +10,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Query;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;

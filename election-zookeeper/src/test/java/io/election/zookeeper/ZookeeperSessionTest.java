@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.election.keyvalue.NoThreads;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.election.zookeeper.ScriptedServer.Answer;
 import java.time.Duration;
 import java.util.ArrayList;

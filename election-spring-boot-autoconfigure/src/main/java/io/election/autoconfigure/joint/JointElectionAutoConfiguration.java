@@ -10,9 +10,11 @@ import io.election.autoconfigure.settings.ElectionAlgorithm;
 import io.election.autoconfigure.settings.ElectionNames;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.autoconfigure.settings.LocalNode;
-import io.election.lease.JointLeaseStore;
-import io.election.lease.LeaseSettings;
+import io.election.store.JointLeaseStore;
+import io.election.store.LeaseSettings;
 import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -23,6 +25,7 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.core.env.Environment;
+import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 /**
  * Auto-configuration of the store that is a list of parts, all of which a leader must hold. The
@@ -92,6 +95,13 @@ public final class JointElectionAutoConfiguration {
         environment,
         () -> new ManualAllocation(properties, node),
         node);
-    return JointLeaseStore.of(parts.all(), settings, node::id, System::nanoTime);
+    return JointLeaseStore.of(parts.all(), settings, node::id, System::nanoTime, threads());
+  }
+
+  /** Daemon threads, which exist only while there is a part to ask. */
+  private static Executor threads() {
+    CustomizableThreadFactory threads = new CustomizableThreadFactory("election-parts-");
+    threads.setDaemon(true);
+    return Executors.newCachedThreadPool(threads);
   }
 }

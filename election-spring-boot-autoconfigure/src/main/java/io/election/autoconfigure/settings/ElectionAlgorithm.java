@@ -1,6 +1,6 @@
 package io.election.autoconfigure.settings;
 
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;

@@ -2,11 +2,11 @@ package io.election.autoconfigure.settings;
 
 import io.election.ElectionSetupException;
 import io.election.Names;
-import io.election.lease.InvalidLeaseSettingException;
-import io.election.lease.LeaseSettings;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
 import io.election.lease.Precedence;
+import io.election.store.InvalidLeaseSettingException;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Objects;

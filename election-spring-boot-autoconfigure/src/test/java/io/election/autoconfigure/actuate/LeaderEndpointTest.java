@@ -19,7 +19,7 @@ import io.election.Names;
 import io.election.OtherLeaderException;
 import io.election.PastTerm;
 import io.election.autoconfigure.SwitchedElection;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

@@ -10,7 +10,7 @@ import io.election.ElectionService;
 import io.election.autoconfigure.KeyValueElectionContract;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.TestCertificate;
-import io.election.lease.LeaseStore;
+import io.election.store.LeaseStore;
 import io.election.zookeeper.Zookeeper;
 import io.election.zookeeper.ZookeeperFence;
 import io.election.zookeeper.ZookeeperLeaseStore;

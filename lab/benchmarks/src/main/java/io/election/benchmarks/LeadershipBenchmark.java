@@ -4,7 +4,7 @@ import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.lease.MemoryLeaseStore;
+import io.election.store.MemoryLeaseStore;
 import java.lang.reflect.Method;
 import java.util.concurrent.TimeUnit;
 import org.aopalliance.intercept.MethodInterceptor;

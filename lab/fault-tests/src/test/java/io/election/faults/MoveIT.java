@@ -9,15 +9,15 @@ import io.election.ManualAllocationElectionService;
 import io.election.etcd.EtcdLeaseStore;
 import io.election.etcd.EtcdProcess;
 import io.election.lease.Elector;
-import io.election.lease.JointLeaseStore;
-import io.election.lease.JointPart;
 import io.election.lease.LeaderWork;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
-import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
+import io.election.store.JointLeaseStore;
+import io.election.store.JointPart;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
 import io.election.support.FakeClock;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
@@ -40,6 +40,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -94,6 +96,9 @@ class MoveIT {
 
   @AutoClose
   private final LocalSampler sampler = new LocalSampler();
+
+  @AutoClose("shutdownNow")
+  private final ExecutorService threads = Executors.newCachedThreadPool();
 
   private final Map<String, AutoCloseable> servers = new LinkedHashMap<>();
 
@@ -208,7 +213,7 @@ class MoveIT {
     });
   }
 
-  private static Node node(String id, List<JointPart> parts) {
+  private Node node(String id, List<JointPart> parts) {
     if (parts.size() == 1 && parts.get(0) instanceof JointPart.Service alone) {
       ElectionService service = alone.services().apply(Cluster.SERVICE);
       return new Node(service, () -> end(service));
@@ -220,7 +225,8 @@ class MoveIT {
             parts.stream().map((part) -> remembered(part, services)).toList(),
             SETTINGS,
             () -> id,
-            System::nanoTime);
+            System::nanoTime,
+            this.threads);
     Elector elector = new Elector(
         store,
         SETTINGS,

@@ -1,8 +1,8 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
+import io.election.store.LeaseStoreException;
 import io.election.support.process.Claim;
 import io.election.support.process.NodeProcess;
 import io.election.support.process.SafetyJudge;

@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.etcd.EtcdFence;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;

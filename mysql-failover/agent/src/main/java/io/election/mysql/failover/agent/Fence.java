@@ -3,7 +3,7 @@ package io.election.mysql.failover.agent;
 import io.election.ElectionService;
 import io.election.Leadership;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
+import io.election.store.LeaseSettings;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;

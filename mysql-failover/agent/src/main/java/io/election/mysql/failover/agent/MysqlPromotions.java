@@ -2,8 +2,8 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
-import io.election.lease.LeaseStoreException;
 import io.election.mysql.CommitFence;
+import io.election.store.LeaseStoreException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

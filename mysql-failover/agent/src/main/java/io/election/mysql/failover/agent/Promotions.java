@@ -1,6 +1,6 @@
 package io.election.mysql.failover.agent;
 
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import java.util.Optional;
 
 /** The record of the last promotion, in the store of the election. */

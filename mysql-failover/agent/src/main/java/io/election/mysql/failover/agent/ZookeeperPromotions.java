@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
-import io.election.lease.LeaseStoreException;
+import io.election.store.LeaseStoreException;
 import io.election.zookeeper.ZookeeperFence;
 import java.util.List;
 import java.util.Optional;

@@ -10,8 +10,8 @@ import static org.mockito.Mockito.when;
 
 import io.election.ElectionService;
 import io.election.Leadership;
-import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.GtidSet;
+import io.election.store.LeaseSettings;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,0 +1,475 @@
+package io.election.store;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.AuditNote;
+import io.election.ElectionService;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.store.SimulatedDatabase.Store;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Nodes on a list of an election of the application and a store. */
+class ServicePartTest {
+
+  private static final String JOBS = "jobs";
+
+  private static final Duration LEASE = ofSeconds(10);
+
+  private static final LeaseSettings SETTINGS =
+      new LeaseSettings(LEASE, ofSeconds(2), ofSeconds(1), ofSeconds(5), true);
+
+  private final AtomicLong clock = new AtomicLong();
+
+  private final SimulatedDatabase database = new SimulatedDatabase(() -> this.clock.get() / 1_000);
+
+  @AutoClose("shutdownNow")
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  /** The node that leads by the election of the application. */
+  private volatile @Nullable String legacyLeader;
+
+  /** An election of the application as one node sees it. */
+  private class Legacy implements ElectionService {
+
+    private final String node;
+
+    final List<String> calls = new CopyOnWriteArrayList<>();
+
+    /** What answers; by default whether this node leads. */
+    volatile BooleanSupplier answer;
+
+    volatile Runnable onCommand = () -> {};
+
+    Legacy(String node) {
+      this.node = node;
+      this.answer = () -> node.equals(ServicePartTest.this.legacyLeader);
+    }
+
+    @Override
+    public boolean isLeader() {
+      return this.answer.getAsBoolean();
+    }
+
+    @Override
+    public void becomeLeader() {
+      this.calls.add("become");
+      this.onCommand.run();
+      if (ServicePartTest.this.legacyLeader == null) {
+        ServicePartTest.this.legacyLeader = this.node;
+      }
+    }
+
+    @Override
+    public void lostLeader() {
+      this.calls.add("lost");
+      this.onCommand.run();
+      if (this.node.equals(ServicePartTest.this.legacyLeader)) {
+        ServicePartTest.this.legacyLeader = null;
+      }
+    }
+  }
+
+  private final class Node {
+
+    final Legacy legacy;
+
+    final Store link = ServicePartTest.this.database.new Store();
+
+    final StoreList parts;
+
+    final JointLeaseStore list;
+
+    final Elector elector;
+
+    final LeaseElectionService service;
+
+    final List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+
+    volatile boolean working;
+
+    Node(String id) {
+      this.legacy = new Legacy(id);
+      this.parts = new StoreList(
+          List.of(
+              new JointPart.Service("legacy", (serviceId) -> this.legacy),
+              new JointPart.Leases("db", this.link)),
+          SETTINGS,
+          ServicePartTest.this.clock::get,
+          Runnable::run);
+      this.list = JointLeaseStore.of(this.parts, () -> id);
+      this.elector = new Elector(
+          this.list,
+          SETTINGS,
+          () -> id,
+          (serviceId) -> this.working,
+          this.events::add,
+          ServicePartTest.this.clock::get,
+          () -> Instant.EPOCH.plusNanos(ServicePartTest.this.clock.get()));
+      this.service = new LeaseElectionService(JOBS, this.elector);
+    }
+
+    Node join() {
+      this.elector.join(List.of(this.service));
+      return this;
+    }
+
+    void step() {
+      // As the thread does that asks every 10 ms.
+      this.parts.services().ask();
+      this.elector.step();
+    }
+  }
+
+  private void run(Duration duration, Node... nodes) {
+    long end = this.clock.get() + duration.toNanos();
+    while (this.clock.get() < end) {
+      for (Node node : nodes) {
+        node.step();
+      }
+      assertThat(
+              List.of(nodes).stream().filter((node) -> node.service.isLeader()).count())
+          .isLessThan(2);
+      this.clock.addAndGet(ofMillis(50).toNanos());
+    }
+  }
+
+  private Node leader(Node... others) {
+    Node node = new Node("x").join();
+    run(LEASE.plusSeconds(2), node);
+    assertThat(node.service.isLeader()).isTrue();
+    assertThat(node.service.term()).as("the term that was created").hasValue(1);
+    for (Node other : others) {
+      other.join();
+    }
+    return node;
+  }
+
+  private LeaseRow row() {
+    return this.database.row(JOBS);
+  }
+
+  @Test
+  void aNodeLeadsByThePartAndTheLease() {
+    Node other = new Node("y");
+    Node leader = leader(other);
+    run(ofSeconds(30), leader, other);
+
+    assertThat(leader.service.isLeader()).isTrue();
+    assertThat(this.legacyLeader).isEqualTo("x");
+    assertThat(row().leaderId()).isEqualTo("x");
+    assertThat(leader.events).hasSize(1);
+    assertThat(other.legacy.calls).as("while the lease is held by another node").isEmpty();
+    assertThat(leader.list.name()).isEqualTo("legacy, db");
+  }
+
+  @Test
+  void aNodeWithoutThePartNeitherTakesTheLeaseNorKeepsItFromOthers() throws Exception {
+    this.legacyLeader = "old";
+    Node node = new Node("x").join();
+
+    run(ofSeconds(30), node);
+
+    assertThat(node.service.isLeader()).isFalse();
+    assertThat(node.link.read(Set.of(JOBS))).isEmpty();
+    assertThat(node.legacy.calls).as("once in a renew interval").hasSizeBetween(10, 16);
+    this.legacyLeader = null;
+    run(LEASE.plusSeconds(4), node);
+    assertThat(node.service.isLeader()).isTrue();
+  }
+
+  @Test
+  void aPartThatEndsEndsTheLeadershipAtOnceAndTheLeaseIsHandedBack() {
+    Node other = new Node("y");
+    Node leader = leader(other);
+    run(ofSeconds(4), leader, other);
+    leader.working = true;
+    this.legacyLeader = "z";
+
+    assertThat(leader.service.isLeader()).isFalse();
+    this.legacyLeader = "x";
+    assertThat(leader.service.isLeader()).as("once it was over").isFalse();
+
+    run(ofSeconds(1), leader, other);
+    assertThat(leader.events)
+        .last()
+        .isInstanceOfSatisfying(
+            LeadershipLostEvent.class,
+            (lost) -> assertThat(lost.reason()).isEqualTo(LeadershipLostEvent.Reason.HANDED_OVER));
+    assertThat(row().isReleased()).as("while work runs").isFalse();
+    leader.working = false;
+    this.legacyLeader = null;
+    run(ofSeconds(3), leader, other);
+    assertThat(leader.service.isLeader() || other.service.isLeader()).isTrue();
+    assertThat(row().term()).isEqualTo(2);
+  }
+
+  @Test
+  void theNextNodeLeadsAtOnceAfterAStop() {
+    Node other = new Node("y");
+    Node leader = leader(other);
+    run(ofSeconds(4), leader, other);
+
+    leader.elector.stop();
+    run(ofMillis(100), leader);
+    assertThat(row().isReleased()).isTrue();
+    assertThat(this.legacyLeader).isNull();
+    other.elector.wakeUp();
+    run(ofSeconds(2), other);
+    assertThat(other.service.isLeader()).isTrue();
+  }
+
+  /** What happens while a part is asked. */
+  private enum Meanwhile {
+    PAUSE {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        node.service.pause(new AuditNote("ops", "test"));
+      }
+    },
+    RESIGNATION {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        node.service.lostLeader();
+      }
+    },
+    STOP {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        node.elector.stop();
+      }
+    },
+    DEADLINE {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        clock.addAndGet(node.service.leaseRemaining().orElseThrow().toNanos());
+      }
+    },
+    LATE_ANSWER {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        clock.addAndGet(SETTINGS.operationTimeout().toNanos() + 1);
+      }
+    };
+
+    abstract void happens(Node node, AtomicLong clock);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aYesCountsOnlyIfItIsInTimeAndEverythingElseStillHolds(Meanwhile meanwhile) {
+    Node leader = leader();
+    leader.legacy.answer = () -> {
+      leader.legacy.answer = () -> true;
+      meanwhile.happens(leader, this.clock);
+      return true;
+    };
+
+    assertThat(leader.service.isLeader()).isFalse();
+  }
+
+  @Test
+  void aTermThatEndsWhileAPartIsAskedIsNotReported() {
+    Node leader = leader();
+    leader.legacy.answer = () -> {
+      leader.legacy.answer = () -> true;
+      leader.service.lostLeader();
+      return true;
+    };
+
+    assertThat(leader.service.leadership()).isEmpty();
+  }
+
+  @Test
+  void aPartThatThrowsMakesNoLeaderAndIsShown() {
+    Node leader = leader();
+    leader.legacy.answer = () -> {
+      throw new NoClassDefFoundError("injected");
+    };
+
+    assertThat(leader.service.isLeader()).isFalse();
+    run(ofSeconds(20), leader);
+    assertThat(leader.list.health().get("legacy"))
+        .satisfies((health) -> assertThat(health.failure()).contains("injected"))
+        .satisfies((health) -> assertThat(health.silence()).isGreaterThan(LEASE));
+    assertThat(leader.list.health().get("db").failure()).isNull();
+    leader.legacy.answer = () -> "x".equals(this.legacyLeader);
+    run(ofSeconds(20), leader);
+    assertThat(leader.service.isLeader()).isTrue();
+    assertThat(leader.list.health().get("legacy").failure()).isNull();
+  }
+
+  @Test
+  void aCommandThatFailsIsShownUntilOneSucceeds() {
+    Node node = new Node("x").join();
+    node.legacy.onCommand = () -> {
+      throw new IllegalStateException("no table");
+    };
+    run(ofSeconds(20), node);
+    assertThat(node.list.health().get("legacy").failure()).contains("no table");
+    assertThat(node.list.health().get("legacy").failing()).isGreaterThan(LEASE);
+    assertThat(node.list.health().get("legacy").silence()).isLessThan(ofSeconds(1));
+    node.legacy.onCommand = () -> {};
+    run(ofSeconds(20), node);
+    assertThat(node.service.isLeader()).isTrue();
+    assertThat(node.list.health().get("legacy").failure()).isNull();
+  }
+
+  @Test
+  void aPartThatDoesNotLetGoIsReportedUntilItDoes() {
+    Node leader = leader();
+    leader.legacy.answer = () -> true;
+    leader.service.pause(new AuditNote("ops", "test"));
+    run(LEASE.minusSeconds(1), leader);
+    assertThat(leader.list.health().get("legacy").failure()).isNull();
+    run(ofSeconds(2), leader);
+    assertThat(leader.list.health().get("legacy").failure()).contains("longer than a lease");
+    leader.legacy.answer = () -> false;
+    run(ofSeconds(1), leader);
+    assertThat(leader.list.health().get("legacy").failure()).isNull();
+  }
+
+  @Test
+  void aNodeThatDoesNotGetTheLeaseForALeaseLetsThePartGo() {
+    Node leader = leader();
+    leader.link.before((name) -> {
+      throw new LeaseStoreException("out of reach");
+    });
+
+    run(LEASE.minusSeconds(3), leader);
+    assertThat(this.legacyLeader).isEqualTo("x");
+    run(ofSeconds(4), leader);
+    assertThat(leader.service.isLeader()).isFalse();
+    assertThat(this.legacyLeader).isNull();
+
+    Node other = new Node("y").join();
+    leader.link.before((name) -> {});
+    run(LEASE.plusSeconds(2), leader, other);
+    assertThat(other.service.isLeader()).as("once it has waited for the lease").isTrue();
+  }
+
+  @Test
+  void aPartIsLetGoAtAStopThoughThisNodeDoesNotLead() {
+    this.legacyLeader = "x";
+    leader();
+    Node other = new Node("y").join();
+    other.legacy.answer = () -> true;
+    run(ofSeconds(1), other);
+
+    other.elector.stop();
+    other.elector.step();
+
+    assertThat(other.legacy.calls).containsExactly("lost");
+  }
+
+  @Test
+  void aPartThatWasToldToLeadIsToldToLetGoThoughItHasNotYetLed() {
+    this.legacyLeader = "old";
+    Node node = new Node("x").join();
+    run(ofSeconds(1), node);
+    assertThat(node.legacy.calls).containsExactly("become");
+
+    node.elector.stop();
+    node.elector.step();
+
+    assertThat(node.legacy.calls).containsExactly("become", "lost");
+  }
+
+  @Test
+  void aPartThatAnswersAtRandomNeverMakesTwoLeaders() {
+    Random random = new Random(7);
+    Node a = new Node("a").join();
+    Node b = new Node("b").join();
+    for (Node node : List.of(a, b)) {
+      node.legacy.answer = () -> random.nextInt(20) > 0;
+    }
+    run(Duration.ofMinutes(20), a, b);
+    assertThat(a.events).isNotEmpty();
+    assertThat(b.events).isNotEmpty();
+  }
+
+  /** A node with threads of its own, which leads. */
+  private final class Running {
+
+    final Legacy legacy = new Legacy("x");
+
+    final List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+
+    final Elector elector;
+
+    final LeaseElectionService service;
+
+    Running() {
+      List<JointPart> parts = List.of(
+          new JointPart.Leases("db", ServicePartTest.this.database.new Store()),
+          new JointPart.Service("legacy", (serviceId) -> this.legacy));
+      AtomicLong clock = ServicePartTest.this.clock;
+      this.elector = new Elector(
+          JointLeaseStore.of(parts, SETTINGS, () -> "x", clock::get, ServicePartTest.this.threads),
+          SETTINGS,
+          () -> "x",
+          (serviceId) -> false,
+          this.events::add,
+          clock::get,
+          () -> Instant.EPOCH.plusNanos(clock.get()));
+      this.service = new LeaseElectionService(JOBS, this.elector);
+      this.elector.start(List.of(this.service));
+      Awaitility.await().pollInterval(ofMillis(2)).until(() -> {
+        clock.addAndGet(ofMillis(100).toNanos());
+        this.elector.wakeUp();
+        return this.service.isLeader();
+      });
+    }
+  }
+
+  @Test
+  void aLossIsFoundOutThoughNobodyAsks() {
+    Running node = new Running();
+    this.legacyLeader = "z";
+    Awaitility.await().until(() -> node.events.size() == 2 && row().isReleased());
+    node.elector.stop();
+  }
+
+  @Test
+  void aPartThatBlocksMakesNoLeaderAndDelaysNoStop() throws Exception {
+    Running node = new Running();
+    CountDownLatch blocked = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    node.legacy.answer = () -> {
+      blocked.countDown();
+      try {
+        released.await();
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+      return true;
+    };
+    blocked.await();
+    this.clock.addAndGet(SETTINGS.operationTimeout().toNanos() + 1);
+
+    assertThat(node.service.isLeader()).as("without waiting").isFalse();
+    node.elector.stop();
+    assertThat(row().isReleased()).isTrue();
+    released.countDown();
+  }
+}

@@ -1,0 +1,64 @@
+package io.election.store;
+
+import io.election.etcd.EtcdLeaseStore;
+import io.election.etcd.EtcdProcess;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.MysqlLeaseStore;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.support.TestDatabase;
+import io.election.test.ElectionDirectoryContract;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+
+/** The contract of a store, on a list of a real database and a real etcd. */
+@Tag("faults")
+class JointLeaseStoreIT extends ElectionDirectoryContract {
+
+  /** Longer than a call can take on a busy machine. */
+  private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(10);
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofMinutes(1), Duration.ofSeconds(2), OPERATION_TIMEOUT, Duration.ZERO, true);
+
+  private static TestDatabase database;
+
+  private static EtcdProcess etcd;
+
+  private final String prefix = "/" + UUID.randomUUID() + "/";
+
+  @BeforeAll
+  static void start() {
+    etcd = EtcdProcess.shared();
+    database = TestDatabase.newDatabase().withTables();
+  }
+
+  @BeforeEach
+  void emptyTables() {
+    database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
+  }
+
+  @Override
+  protected LeaseStore open() {
+    List<JointPart> parts = List.of(
+        new JointPart.Leases(
+            "mysql",
+            new MysqlLeaseStore(
+                new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
+                SchemaMode.NONE,
+                OPERATION_TIMEOUT,
+                Duration.ofSeconds(2),
+                true)),
+        new JointPart.Leases(
+            "etcd",
+            EtcdLeaseStore.builder(List.of(etcd.url()))
+                .prefix(this.prefix)
+                .operationTimeout(OPERATION_TIMEOUT)
+                .build()));
+    // The nodes of the contract hold all parts or none, so that it does not matter which one asks.
+    return JointLeaseStore.of(parts, SETTINGS, () -> A, System::nanoTime, Runnable::run);
+  }
+}
