@@ -26,7 +26,7 @@ final class Agenda {
 
   private final Backoff backoff;
 
-  private final Openings openings;
+  private final HoldBack holdBack;
 
   private final Answers answers;
 
@@ -44,13 +44,13 @@ final class Agenda {
       Node node,
       List<Candidate> candidates,
       Backoff backoff,
-      Openings openings,
+      HoldBack holdBack,
       Answers answers) {
     this.candidates = candidates;
     this.work = context.work();
     this.clocks = context.clocks();
     this.backoff = backoff;
-    this.openings = openings;
+    this.holdBack = holdBack;
     this.answers = answers;
     this.renewInterval = node.settings().renewInterval().toNanos();
     // Each node starts at another index, so that not all of them try for the same row first.
@@ -95,10 +95,10 @@ final class Agenda {
   /** Lets nodes that go first try for the record: until then this one follows. */
   private Step holdBack(Step step, Candidate candidate, Candidacy candidacy, long now) {
     if (!stands(step)) {
-      this.openings.closeUnlessOpen(candidacy, candidate.serviceId(), now);
+      this.holdBack.closeUnlessOpen(candidacy, candidate.serviceId(), now);
       return step;
     }
-    long holdBack = this.openings.holdBack(candidacy, candidate.serviceId(), now);
+    long holdBack = this.holdBack.holdBack(candidacy, candidate.serviceId(), now);
     if (holdBack == 0) {
       return step;
     }

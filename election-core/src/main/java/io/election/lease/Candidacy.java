@@ -15,7 +15,7 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
 import io.election.lease.Step.Wait;
-import io.election.lease.TakeoverRule.Opening;
+import io.election.lease.TakeoverRule.Option;
 import io.election.store.LeaseRow;
 import io.election.store.TermEnd;
 import io.election.store.Ticker;
@@ -74,7 +74,7 @@ record Candidacy(
     if (this.participation instanceof Participation.Stopped) {
       return new Wait(now + renewNanos());
     }
-    Opening opening = rule().opening((Follower) this.state);
+    Option opening = rule().opening((Follower) this.state);
     if (opening != null && opening.isOpen(now)) {
       return opening.step();
     }
@@ -102,7 +102,7 @@ record Candidacy(
   }
 
   private Step nextOf(Claimant claimant, long now) {
-    Opening opening = rule().opening(claimant);
+    Option opening = rule().opening(claimant);
     if (opening.isOpen(now)) {
       return opening.step();
     }
@@ -430,7 +430,7 @@ record Candidacy(
 
   /** Returns whether a follower may try for the record now. */
   boolean isOpen(long now) {
-    Opening opening = this.state instanceof Follower follower ? rule().opening(follower) : null;
+    Option opening = this.state instanceof Follower follower ? rule().opening(follower) : null;
     return opening != null && opening.isOpen(now);
   }
 

@@ -31,7 +31,7 @@ final class ElectionLoop {
 
   private final Members members;
 
-  private final Openings openings;
+  private final HoldBack holdBack;
 
   /** The request whose task has run and whose consequences are still to be carried out. */
   private Inbox.@Nullable Request served;
@@ -64,14 +64,14 @@ final class ElectionLoop {
         context.log());
     this.backoff = new Backoff(node, this.members::count);
     this.calls = new StoreCalls(context, node, candidates, this.backoff, answers);
-    this.openings = new Openings(
+    this.holdBack = new HoldBack(
         context.precedence(),
         context.condition(),
         this.members,
         answers,
         context.settings(),
         context.log());
-    this.agenda = new Agenda(context, node, candidates, this.backoff, this.openings, answers);
+    this.agenda = new Agenda(context, node, candidates, this.backoff, this.holdBack, answers);
   }
 
   StoreCalls calls() {
@@ -177,7 +177,7 @@ final class ElectionLoop {
   private boolean runBackgroundTask() {
     return this.histories.runBackgroundTask(this.candidates)
         || this.members.runBackgroundTask(
-            this.candidates, this.context.now(), this.openings.openSince());
+            this.candidates, this.context.now(), this.holdBack.openSince());
   }
 
   /**

@@ -26,7 +26,7 @@ final class ElectionRun {
 
   private final ElectionLoop loop;
 
-  private final WindDown windDown;
+  private final HandBack handBack;
 
   /** The run that stands for the elections while this one waits to begin. */
   private volatile @Nullable ElectionRun earlier;
@@ -63,7 +63,7 @@ final class ElectionRun {
     this.deadlines =
         new DeadlineWatch(candidates, context.clocks(), context.pauseAfterFailure(), context.log());
     this.loop = new ElectionLoop(context, node, candidates, this::isRunning, stepped);
-    this.windDown = new WindDown(context, node, candidates);
+    this.handBack = new HandBack(context, node, candidates);
   }
 
   String nodeId() {
@@ -243,7 +243,7 @@ final class ElectionRun {
    */
   long step() {
     long pause = this.loop.doAllDue();
-    if (!isRunning() && !this.windDown.isHandingBack()) {
+    if (!isRunning() && !this.handBack.isHandingBack()) {
       this.loop.close(this.phase != Phase.DISMISSED);
     }
     return pause;
@@ -297,9 +297,9 @@ final class ElectionRun {
   private boolean isOver() {
     Phase phase = this.phase;
     if (phase == Phase.UNATTENDED) {
-      this.windDown.remind();
+      this.handBack.remind();
     }
-    return phase == Phase.DISMISSED || (phase != Phase.STANDING && this.windDown.isOver());
+    return phase == Phase.DISMISSED || (phase != Phase.STANDING && this.handBack.isOver());
   }
 
   private void end() {
@@ -311,7 +311,7 @@ final class ElectionRun {
     this.loop.answerRequest();
     this.deadlines.dismiss();
     if (last == Phase.UNATTENDED) {
-      this.windDown.giveUp();
+      this.handBack.giveUp();
     }
   }
 }

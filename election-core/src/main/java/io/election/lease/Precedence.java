@@ -35,7 +35,7 @@ public interface Precedence {
    * @param opening the election
    * @return what to do
    */
-  Turn turn(Opening opening);
+  Turn turn(OpenElection opening);
 
   /**
    * Returns the position of this node, which other nodes read as {@link Member#position()}. It is
@@ -70,7 +70,7 @@ public interface Precedence {
    *     read since the election opened and this node published its position; empty until then, and
    *     if the store has no {@link ElectionDirectory}
    */
-  record Opening(
+  record OpenElection(
       String serviceId, Duration openFor, boolean designated, Optional<List<Member>> members) {}
 
   /**

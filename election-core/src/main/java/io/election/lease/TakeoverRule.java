@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 record TakeoverRule(Node node, Participation participation, Remembered remembered) {
 
   /** A step that may be taken from an instant on. */
-  record Opening(long from, Step step) {
+  record Option(long from, Step step) {
 
     boolean isOpen(long now) {
       return now - this.from >= 0;
@@ -43,16 +43,16 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
    * @return {@code null} if it must read the record again first, or if the election has moved
    */
   @Nullable
-  Opening opening(Follower follower) {
+  Option opening(Follower follower) {
     Observation seen = follower.seen();
     if (seen == null || seen.stale() || !isCandidate()) {
       return null;
     }
-    Opening opening = opening(seen.row(), seen.since(), follower.shared());
+    Option opening = opening(seen.row(), seen.since(), follower.shared());
     return opening != null
             && this.participation instanceof Aside aside
             && opening.from() - aside.until() < 0
-        ? new Opening(aside.until(), opening.step())
+        ? new Option(aside.until(), opening.step())
         : opening;
   }
 
@@ -63,7 +63,7 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
    *     or holds the lease
    */
   OptionalLong opensAt(State state) {
-    Opening opening = null;
+    Option opening = null;
     if (state instanceof Follower follower) {
       opening = opening(follower);
     } else if (state instanceof Claimant claimant) {
@@ -72,9 +72,9 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
     return opening != null ? OptionalLong.of(opening.from()) : OptionalLong.empty();
   }
 
-  private @Nullable Opening opening(@Nullable LeaseRow row, long since, boolean shared) {
+  private @Nullable Option opening(@Nullable LeaseRow row, long since, boolean shared) {
     if (row == null) {
-      return new Opening(
+      return new Option(
           since, new Create(Math.max(leaseMillis(), this.remembered.promisedMillis())));
     }
     if (row.isMoved()) {
@@ -100,14 +100,14 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
     if (row.own() && row.term() == this.remembered.ledTerm() && this.remembered.ledHighest()) {
       return acquire(since, row, LeadershipAcquiredEvent.Reason.EXPIRED);
     }
-    return new Opening(since, new Touch(row, since));
+    return new Option(since, new Touch(row, since));
   }
 
   /**
    * Returns the step of a node that has touched the record for as long as its holder was
    * promised.
    */
-  Opening opening(Claimant claimant) {
+  Option opening(Claimant claimant) {
     long opensAt = claimant.since() + promisedNanos(claimant.row());
     return acquire(opensAt, claimant.row(), reason(claimant));
   }
@@ -138,7 +138,7 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
     return this.node.settings().leaseDuration().toMillis();
   }
 
-  private static Opening acquire(long from, LeaseRow row, LeadershipAcquiredEvent.Reason reason) {
-    return new Opening(from, new Acquire(row, reason));
+  private static Option acquire(long from, LeaseRow row, LeadershipAcquiredEvent.Reason reason) {
+    return new Option(from, new Acquire(row, reason));
   }
 }

@@ -6,7 +6,7 @@ import ch.qos.logback.classic.Level;
 import io.election.LeadershipAcquiredEvent;
 import io.election.Member;
 import io.election.PastTerm;
-import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.OpenElection;
 import io.election.lease.Precedence.Turn;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStoreException;
@@ -96,7 +96,7 @@ class AnswersTest extends ElectorFixture {
   private final class Application implements Precedence {
 
     @Override
-    public Turn turn(Opening opening) {
+    public Turn turn(OpenElection opening) {
       AnswersTest.this.delay.accept(Asked.TURN, opening.serviceId());
       return isWrong(Asked.TURN, opening.serviceId())
           ? AnswersTest.this.wrong.turn()

@@ -177,7 +177,7 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void whoeverDesignatesANodeThatNeverLedIsWarned() throws Exception {
+  void aDesignationOfANodeThatNeverLedIsWarnedOf() throws Exception {
     elect(this.a, this.b);
     this.b.service.designate("c");
     assertThat(linesWith("designated node 'c' has not led lately; seen were [a, b]"))
@@ -186,7 +186,7 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void whoAskedForAnotherLeaderAndWhyIsLoggedAndNoted() throws Exception {
+  void theActorOfACommandAndItsReasonAreLoggedAndNoted() throws Exception {
     elect(this.a, this.b);
     this.a.service.designate("b", new AuditNote("alice", "canary 'two'"));
     run(ofSeconds(5), this.a, this.b);
@@ -371,7 +371,7 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void whoBeginsToLeadPrunesTheHistoryOnce() throws Exception {
+  void aNewLeaderPrunesTheHistoryOnce() throws Exception {
     this.database.insertTerm("jobs", 1, "x", 1_000);
     this.database.insertTerm("jobs", 2, "y", 1_000);
     this.database.endTerm("jobs", 1, Duration.ofDays(31));

@@ -136,7 +136,7 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @Test
-  void theWantOfMemoryEndsTheLeadershipAtItsDeadlineAndNothingElse() {
+  void lackOfMemoryEndsTheLeadershipAtItsDeadlineAndNothingElse() {
     // After a failure the thread pauses for a quarter of the renew interval, in real time.
     LeaseSettings brief = new LeaseSettings(LEASE, ofMillis(100), ofSeconds(1), ofSeconds(5), true);
     Node other = new Node("b", brief, this.database.new Store(), "others").start();
@@ -470,7 +470,7 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @Test
-  void whoWaitsForAnAnswerWhenTheElectorStopsIsToldAtOnce() {
+  void aCallerThatWaitsIsAnsweredAtOnceWhenTheElectorStops() {
     Node other = new Node(
         "b",
         new LeaseSettings(
@@ -492,7 +492,7 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @RepeatedTest(20)
-  void whoAsksDuringTheFirstStartIsAnsweredByItsThread() throws Exception {
+  void aQuestionDuringTheFirstStartIsAnsweredByItsThread() throws Exception {
     Node other = new Node("b");
     List<Throwable> failures = new CopyOnWriteArrayList<>();
     CountDownLatch asking = new CountDownLatch(1);

@@ -369,7 +369,7 @@ class ManyElectionsTest extends ElectorFixture {
   }
 
   @Test
-  void whoAsksWaitsForRenewalsThatAreDueAndForNoLockedRecord() throws Exception {
+  void aQuestionWaitsForRenewalsThatAreDueAndForNoLockedRecord() throws Exception {
     BusyNode node = leaderOf(3);
     node.service(2).lostLeader();
     step(node);

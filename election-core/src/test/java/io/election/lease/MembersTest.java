@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import ch.qos.logback.classic.Level;
 import io.election.AuditNote;
 import io.election.Member;
-import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.OpenElection;
 import io.election.lease.Precedence.Turn;
 import io.election.store.ElectionDirectory;
 import io.election.store.LeaseSettings;
@@ -247,10 +247,10 @@ class MembersTest extends ElectorFixture {
         () -> positions.get(id));
   }
 
-  private static Precedence precedence(Predicate<Opening> atOnce, Supplier<String> position) {
+  private static Precedence precedence(Predicate<OpenElection> atOnce, Supplier<String> position) {
     return new Precedence() {
       @Override
-      public Turn turn(Opening opening) {
+      public Turn turn(OpenElection opening) {
         return atOnce.test(opening) ? Turn.atOnce() : Turn.holdBack(Duration.ofSeconds(4));
       }
 

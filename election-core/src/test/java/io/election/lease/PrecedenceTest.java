@@ -2,7 +2,7 @@ package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.OpenElection;
 import io.election.lease.Precedence.Turn;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,9 +15,9 @@ class PrecedenceTest extends ElectorFixture {
 
   private static final Duration HOLD_BACK = Duration.ofSeconds(3);
 
-  private final List<Opening> asked = new ArrayList<>();
+  private final List<OpenElection> asked = new ArrayList<>();
 
-  private Node node(String id, Function<Opening, Turn> answer) {
+  private Node node(String id, Function<OpenElection, Turn> answer) {
     this.precedence = (opening) -> {
       this.asked.add(opening);
       return answer.apply(opening);

@@ -30,7 +30,7 @@ record RemoteStore(Simulation simulation, SimulatedProcess process)
   @Override
   public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
     Optional<Reading> found =
-        this.process.await(() -> this.simulation.server.look(this.process), new Step.Read());
+        this.process.await(() -> this.simulation.server.inspect(this.process), new Step.Read());
     return found.isPresent() ? Map.of(Sent.SERVICE, found.get()) : Map.of();
   }
 

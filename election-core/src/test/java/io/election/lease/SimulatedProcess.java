@@ -409,7 +409,7 @@ public final class SimulatedProcess implements Claimant {
 
   private Object executed(Sent call) throws LeaseStoreException {
     if (call.step() instanceof Step.Read) {
-      return this.world.server.look(this);
+      return this.world.server.inspect(this);
     }
     Object outcome = this.world.rules.execute(call, this.access);
     if (call.step() instanceof Step.Create && ((Optional<?>) outcome).isEmpty()) {

@@ -74,7 +74,7 @@ public final class SimulatedServer {
   }
 
   /** The result of a read, possibly from a replica that lags. */
-  Object look(SimulatedProcess process) throws LeaseStoreException {
+  Object inspect(SimulatedProcess process) throws LeaseStoreException {
     long then = this.world.asOf();
     if (then < this.world.now) {
       LeaseRow row = this.world.database.row(Sent.SERVICE, process.token);

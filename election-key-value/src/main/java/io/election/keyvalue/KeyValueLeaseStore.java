@@ -5,6 +5,8 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
 import io.election.PastTerm;
+import io.election.keyvalue.ElectionReading.TermEntry;
+import io.election.keyvalue.HeldLeases.Held;
 import io.election.keyvalue.KeyValueServer.Answer;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
@@ -12,8 +14,6 @@ import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
-import io.election.keyvalue.Life.Held;
-import io.election.keyvalue.View.TermEntry;
 import io.election.store.ElectionDirectory;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStore;
@@ -57,10 +57,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final Ticker ticker;
   private final Members members;
   private final TermHistory history;
-  private final Followed followed;
+  private final WatchedKeys followed;
   private final Records records;
   private final Lineage lineage;
-  private final Life life;
+  private final HeldLeases life;
   private final Renewal renewal;
 
   /**
@@ -68,7 +68,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    *
    * @param at before it was read
    */
-  private record Look(Map<String, View> views, Answer<OptionalLong> logIndex, long at) {}
+  private record Look(Map<String, ElectionReading> views, Answer<OptionalLong> logIndex, long at) {}
 
   /** What the last call has read, if that is all that a take-over reads. */
   private @Nullable Look last;
@@ -88,7 +88,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** Creates a store with clocks of its own and with texts that no other process has. */
   KeyValueLeaseStore(
       KeyValueServer server, InstantSource clock, Ticker ticker, Supplier<String> random) {
-    this(server, clock, ticker, random, new Life(random), new Followed());
+    this(server, clock, ticker, random, new HeldLeases(random), new WatchedKeys());
   }
 
   /** Creates a store with a life and with followed records of its own too. */
@@ -97,8 +97,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       InstantSource clock,
       Ticker ticker,
       Supplier<String> random,
-      Life life,
-      Followed followed) {
+      HeldLeases life,
+      WatchedKeys followed) {
     this.server = server;
     this.followed = followed;
     this.clock = clock;
@@ -151,7 +151,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     begin();
     long asked = this.clock.millis();
-    Map<String, View> views = poll(serviceIds);
+    Map<String, ElectionReading> views = poll(serviceIds);
     long middle = asked + (this.clock.millis() - asked) / 2;
     Map<String, Reading> readings = new LinkedHashMap<>();
     views.forEach((id, view) -> {
@@ -167,13 +167,13 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /** Reads what a take-over would read too, if this node will probably try for a record. */
-  private Map<String, View> poll(Set<String> serviceIds) throws LeaseStoreException {
+  private Map<String, ElectionReading> poll(Set<String> serviceIds) throws LeaseStoreException {
     Set<String> open = this.followed.open(serviceIds);
     long at = this.ticker.read();
-    Map<String, View> views = this.records.poll(serviceIds, open);
-    Map<String, View> free = new HashMap<>();
+    Map<String, ElectionReading> views = this.records.poll(serviceIds, open);
+    Map<String, ElectionReading> free = new HashMap<>();
     for (String id : open) {
-      View view = views.get(id);
+      ElectionReading view = views.get(id);
       if (view != null && view.isVacant()) {
         free.put(id, view);
       }
@@ -184,8 +184,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return views;
   }
 
-  private View look(String serviceId) throws LeaseStoreException {
-    View view = this.records.current(serviceId, this.life.heartbeatKey());
+  private ElectionReading inspect(String serviceId) throws LeaseStoreException {
+    ElectionReading view = this.records.current(serviceId, this.life.heartbeatKey());
     this.life.sawHeartbeat(view.snapshot());
     return view;
   }
@@ -196,9 +196,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    *
    * @return what was read; {@code null} if it must be read
    */
-  private @Nullable View goOn(String serviceId) throws LeaseStoreException {
+  private @Nullable ElectionReading goOn(String serviceId) throws LeaseStoreException {
     Look last = this.last;
-    View view = last != null && this.ticker.read() - last.at() < FRESH_NANOS
+    ElectionReading view = last != null && this.ticker.read() - last.at() < FRESH_NANOS
         ? last.views().get(serviceId)
         : null;
     if (last == null || view == null) {
@@ -224,7 +224,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     begin();
     for (int i = 0; i < ATTEMPTS; i++) {
-      View view = look(serviceId);
+      ElectionReading view = inspect(serviceId);
       if (view.entry() != null) {
         return Optional.empty();
       }
@@ -254,7 +254,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    *
    * @return whether the election must be read again
    */
-  private boolean mark(View view, long above) throws LeaseStoreException {
+  private boolean mark(ElectionReading view, long above) throws LeaseStoreException {
     if (!view.terms().isEmpty() || !this.server.reusesVersions()) {
       return false;
     }
@@ -266,20 +266,21 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return true;
   }
 
-  private Optional<LeaseRow> written(View view, LeaseRecord record, Map<String, Version> versions) {
+  private Optional<LeaseRow> written(
+      ElectionReading view, LeaseRecord record, Map<String, Version> versions) {
     Entry before = view.entry();
     String value = before != null ? before.value() : Json.write(record);
     Entry entry = new Entry(value, Renewal.version(versions, Keys.record(view.serviceId())), false);
     this.followed.wrote(view.serviceId(), entry.version());
-    return Optional.ofNullable(this.life.row(
-        new View(view.serviceId(), view.snapshot(), entry, record, view.terms(), view.values())));
+    return Optional.ofNullable(this.life.row(new ElectionReading(
+        view.serviceId(), view.snapshot(), entry, record, view.terms(), view.values())));
   }
 
   @Override
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     begin();
     for (int i = 0; i < ATTEMPTS; i++) {
-      View view = look(serviceId);
+      ElectionReading view = inspect(serviceId);
       Entry record = view.entry();
       if (record == null || record.foreign() || !view.shows(seen)) {
         return Optional.empty();
@@ -299,9 +300,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     // The holder's next renewal comes a renew interval after this instant: followers rely on it.
     long asked = this.clock.millis();
-    View read = goOn(serviceId);
+    ElectionReading read = goOn(serviceId);
     for (int i = 0; i < ATTEMPTS; i++) {
-      View view = i == 0 && read != null ? read : look(serviceId);
+      ElectionReading view = i == 0 && read != null ? read : inspect(serviceId);
       Entry entry = view.entry();
       if (entry == null || entry.foreign() || !view.shows(seen)) {
         return OptionalLong.empty();
@@ -339,11 +340,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return OptionalLong.empty();
   }
 
-  private static long nextTerm(View view, long above) throws LeaseStoreException {
+  private static long nextTerm(ElectionReading view, long above) throws LeaseStoreException {
     return view.terms().isEmpty() ? view.unusedTerm(above) : view.termAbove(above);
   }
 
-  private List<Write> leading(View view, long term, boolean begins, Claim claim, String lastEnd) {
+  private List<Write> leading(
+      ElectionReading view, long term, boolean begins, Claim claim, String lastEnd) {
     long now = this.clock.millis();
     TermEntry created = begins ? view.terms().get(term) : null;
     if (created != null) {
@@ -368,7 +370,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return true;
     }
     for (int i = 0; i < ATTEMPTS; i++) {
-      View view = look(serviceId);
+      ElectionReading view = inspect(serviceId);
       Entry entry = view.entry();
       TermEntry ended = view.terms().get(term);
       if (entry == null
@@ -457,7 +459,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     begin();
     for (int i = 0; i < ATTEMPTS; i++) {
-      View view = look(serviceId);
+      ElectionReading view = inspect(serviceId);
       Entry entry = view.entry();
       if (entry == null || (seen != null && !view.shows(seen))) {
         return false;

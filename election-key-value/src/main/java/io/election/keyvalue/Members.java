@@ -152,7 +152,7 @@ final class Members {
 
   Map<String, List<Member>> read(Set<String> serviceIds) throws LeaseStoreException {
     long asked = this.ticker.read();
-    Snapshot found = look();
+    Snapshot found = inspect();
     List<Description> nodes = new ArrayList<>();
     found.entries().forEach((key, entry) -> {
       Description node =
@@ -200,7 +200,7 @@ final class Members {
    * Reads all members and heartbeats, and notes which of them have changed. The heartbeats too: who
    * prunes must have watched them.
    */
-  private Snapshot look() throws LeaseStoreException {
+  private Snapshot inspect() throws LeaseStoreException {
     Snapshot found = this.server.read(new Query(
         Set.of(),
         Set.of(
@@ -220,7 +220,7 @@ final class Members {
    */
   List<Write> outdated() throws LeaseStoreException {
     long asked = this.ticker.read();
-    Snapshot found = look();
+    Snapshot found = inspect();
     List<Write> deletions = new ArrayList<>();
     found.entries().forEach((key, entry) -> {
       if (!key.startsWith(Keys.MEMBERS) && this.presence.isGone(key, entry.version(), asked)) {

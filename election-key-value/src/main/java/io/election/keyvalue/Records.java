@@ -20,11 +20,11 @@ final class Records {
   private static final int ATTEMPTS = 4;
 
   private final KeyValueServer server;
-  private final Followed followed;
+  private final WatchedKeys followed;
   private final Lineage lineage;
   private final Values values = new Values();
 
-  Records(KeyValueServer server, Followed followed, Lineage lineage) {
+  Records(KeyValueServer server, WatchedKeys followed, Lineage lineage) {
     this.server = server;
     this.followed = followed;
     this.lineage = lineage;
@@ -36,7 +36,8 @@ final class Records {
    *
    * @param open the records that this node will probably take: they are read with the newest terms
    */
-  Map<String, View> poll(Set<String> serviceIds, Set<String> open) throws LeaseStoreException {
+  Map<String, ElectionReading> poll(Set<String> serviceIds, Set<String> open)
+      throws LeaseStoreException {
     this.lineage.check();
     Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY));
     Set<Folder> folders = new HashSet<>();
@@ -47,7 +48,7 @@ final class Records {
         folders.add(newestTerms(id));
       }
     }
-    Map<String, View> views = read(serviceIds, keys, folders, !open.isEmpty());
+    Map<String, ElectionReading> views = read(serviceIds, keys, folders, !open.isEmpty());
     this.values.retain(keys);
     this.followed.saw(views.values());
     views.values().stream().findAny().ifPresent((view) -> this.lineage.saw(view.snapshot()));
@@ -59,12 +60,12 @@ final class Records {
    *
    * @param ownHeartbeat another key to read
    */
-  View current(String serviceId, String ownHeartbeat) throws LeaseStoreException {
+  ElectionReading current(String serviceId, String ownHeartbeat) throws LeaseStoreException {
     for (int i = 0; i < ATTEMPTS; i++) {
       Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY, Keys.record(serviceId), ownHeartbeat));
       this.followed.heartbeat(serviceId).ifPresent(keys::add);
       Set<Folder> folders = new HashSet<>(Set.of(newestTerms(serviceId)));
-      View view = read(Set.of(serviceId), keys, folders, true).get(serviceId);
+      ElectionReading view = read(Set.of(serviceId), keys, folders, true).get(serviceId);
       if (view != null && this.lineage.goesOn(view.snapshot())) {
         return view;
       }
@@ -73,16 +74,17 @@ final class Records {
         "The servers choose their leader again and again, or their identity is edited in a loop.");
   }
 
-  private Map<String, View> read(
+  private Map<String, ElectionReading> read(
       Set<String> serviceIds, Set<String> keys, Set<Folder> folders, boolean current)
       throws LeaseStoreException {
     for (int i = 0; i < ATTEMPTS; i++) {
       this.followed.asks();
       Snapshot snapshot = this.server.read(new Query(keys, folders, current));
-      Map<String, View> views = new LinkedHashMap<>();
+      Map<String, ElectionReading> views = new LinkedHashMap<>();
       boolean complete = true;
       for (String id : serviceIds) {
-        View view = View.of(id, snapshot, folders.contains(newestTerms(id)), this.values);
+        ElectionReading view =
+            ElectionReading.of(id, snapshot, folders.contains(newestTerms(id)), this.values);
         views.put(id, view);
         if (view.needsTerms() && folders.add(newestTerms(id))) {
           complete = false;

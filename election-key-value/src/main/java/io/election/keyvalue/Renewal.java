@@ -1,12 +1,12 @@
 package io.election.keyvalue;
 
+import io.election.keyvalue.HeldLeases.Held;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Query;
 import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
-import io.election.keyvalue.Life.Held;
 import io.election.store.LeaseStore.Renewals;
 import io.election.store.LeaseStoreException;
 import java.time.InstantSource;
@@ -27,9 +27,9 @@ final class Renewal {
   private final KeyValueServer server;
   private final InstantSource clock;
   private final Lineage lineage;
-  private final Life life;
+  private final HeldLeases life;
 
-  Renewal(KeyValueServer server, InstantSource clock, Lineage lineage, Life life) {
+  Renewal(KeyValueServer server, InstantSource clock, Lineage lineage, HeldLeases life) {
     this.server = server;
     this.clock = clock;
     this.lineage = lineage;
@@ -69,7 +69,7 @@ final class Renewal {
     }
     Set<String> records = new HashSet<>();
     renewed.keySet().forEach((id) -> records.add(Keys.record(id)));
-    return Life.isUnchanged(renewed, this.server.read(new Query(records, Set.of(), false)));
+    return HeldLeases.isUnchanged(renewed, this.server.read(new Query(records, Set.of(), false)));
   }
 
   /** Executes a commit in which this process may write its heartbeat. */
@@ -91,7 +91,7 @@ final class Renewal {
     Snapshot snapshot = this.server.read(new Query(keys, Set.of(), true));
     boolean byHand = false;
     for (Map.Entry<String, Long> held : terms.entrySet()) {
-      if (View.of(held.getKey(), snapshot, false).lease().heartbeat() == null) {
+      if (ElectionReading.of(held.getKey(), snapshot, false).lease().heartbeat() == null) {
         byHand |= keys.add(Keys.term(held.getKey(), held.getValue()));
       }
     }
@@ -103,7 +103,7 @@ final class Renewal {
     }
     this.life.forgetHeld(snapshot.revision());
     for (Map.Entry<String, Long> held : terms.entrySet()) {
-      View view = View.of(held.getKey(), snapshot, byHand);
+      ElectionReading view = ElectionReading.of(held.getKey(), snapshot, byHand);
       long term = held.getValue();
       Entry led = snapshot.entries().get(Keys.term(held.getKey(), term));
       this.life.saw(view);
@@ -119,7 +119,8 @@ final class Renewal {
    * Writes a record anew that was written by hand over this node's and names this node without a
    * heartbeat: others watch only the heartbeat that it names.
    */
-  private void restore(View view, String nodeId, long term, Entry led) throws LeaseStoreException {
+  private void restore(ElectionReading view, String nodeId, long term, Entry led)
+      throws LeaseStoreException {
     Entry byHand = view.entry();
     if (byHand == null) {
       return;
@@ -142,7 +143,7 @@ final class Renewal {
   static @Nullable Entry entry(Commit commit, Map<String, Version> versions, String key) {
     Version version = versions.get(key);
     return version != null
-        ? new Entry(Life.valueIn(commit, key).orElseThrow(), version, false)
+        ? new Entry(HeldLeases.valueIn(commit, key).orElseThrow(), version, false)
         : null;
   }
 

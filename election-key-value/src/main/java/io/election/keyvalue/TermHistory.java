@@ -61,15 +61,16 @@ final class TermHistory {
     return deletions;
   }
 
-  private Map<String, View> terms(Set<String> serviceIds, int newest) throws LeaseStoreException {
+  private Map<String, ElectionReading> terms(Set<String> serviceIds, int newest)
+      throws LeaseStoreException {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
     Set<Folder> folders = new HashSet<>();
     serviceIds.forEach((id) -> folders.add(new Folder(Keys.terms(id), newest)));
     Snapshot snapshot = this.server.read(new Query(Set.of(), folders, false));
-    Map<String, View> views = new LinkedHashMap<>();
-    serviceIds.forEach((id) -> views.put(id, View.of(id, snapshot, true)));
+    Map<String, ElectionReading> views = new LinkedHashMap<>();
+    serviceIds.forEach((id) -> views.put(id, ElectionReading.of(id, snapshot, true)));
     return views;
   }
 }

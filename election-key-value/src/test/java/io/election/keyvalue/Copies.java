@@ -16,7 +16,7 @@ final class Copies {
       throws ReflectiveOperationException {
     Field life = KeyValueLeaseStore.class.getDeclaredField("life");
     life.setAccessible(true);
-    for (Field known : Life.class.getDeclaredFields()) {
+    for (Field known : HeldLeases.class.getDeclaredFields()) {
       if (Modifier.isStatic(known.getModifiers())) {
         continue;
       }

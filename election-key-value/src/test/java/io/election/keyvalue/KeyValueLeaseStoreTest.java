@@ -562,14 +562,14 @@ class KeyValueLeaseStoreTest {
   /** A node that is the first to try for each record that was handed back. */
   private static KeyValueLeaseStore first(MemoryKeyValueServer server, Ticker ticker) {
     Supplier<String> random = () -> UUID.randomUUID().toString();
-    Followed hints = new Followed() {
+    WatchedKeys hints = new WatchedKeys() {
       @Override
       Set<String> open(Set<String> serviceIds) {
         return serviceIds;
       }
     };
     return new KeyValueLeaseStore(
-        server, InstantSource.system(), ticker, random, new Life(random), hints);
+        server, InstantSource.system(), ticker, random, new HeldLeases(random), hints);
   }
 
   private int readingsOf(ThrowingCallable call) throws Exception {
@@ -729,7 +729,7 @@ class KeyValueLeaseStoreTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void whoeverDeletesAHeartbeatEndsTheLeaderships(boolean reusesVersions) throws Exception {
+  void aDeletedHeartbeatEndsTheLeaderships(boolean reusesVersions) throws Exception {
     this.cluster.reusesVersions = reusesVersions;
     long term = lead(this.a, "x", "a");
     this.a.renew("a", Map.of("x", term));
@@ -1209,7 +1209,7 @@ class KeyValueLeaseStoreTest {
   /** An operator writes something into the heartbeat, even what was there. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void whoeverEditsAHeartbeatEndsTheLeaderships(boolean reusesVersions) throws Exception {
+  void anEditedHeartbeatEndsTheLeaderships(boolean reusesVersions) throws Exception {
     this.cluster.reusesVersions = reusesVersions;
     long term = lead(this.a, "x", "a");
     this.a.renew("a", Map.of("x", term));

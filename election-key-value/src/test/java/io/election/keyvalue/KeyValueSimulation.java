@@ -222,7 +222,7 @@ final class KeyValueSimulation extends Simulation {
   }
 
   /** Hints at hand-backs at random, whether there are any or not. */
-  private final class Hints extends Followed {
+  private final class Hints extends WatchedKeys {
 
     @Override
     Set<String> open(Set<String> serviceIds) {
@@ -237,8 +237,8 @@ final class KeyValueSimulation extends Simulation {
         KeyValueServer link,
         SimulatedProcess process,
         Supplier<String> random,
-        Life life,
-        Followed followed) {
+        HeldLeases life,
+        WatchedKeys followed) {
       super(
           link,
           () -> Instant.ofEpochMilli(process.wall()),
@@ -363,10 +363,10 @@ final class KeyValueSimulation extends Simulation {
     /** What followers watch is no longer what a renewal compares. */
     WHAT_WAS_WRITTEN_BY_HAND_IS_RENEWED_AS_IT_IS {
       @Override
-      Life life(Supplier<String> random) {
-        return new Life(random) {
+      HeldLeases life(Supplier<String> random) {
+        return new HeldLeases(random) {
           @Override
-          boolean holds(View view, String nodeId, long term) {
+          boolean holds(ElectionReading view, String nodeId, long term) {
             return super.holds(view, nodeId, term)
                 || (namesTerm(view, nodeId, term) && view.ledLast().equals(token()));
           }
@@ -382,8 +382,8 @@ final class KeyValueSimulation extends Simulation {
     /** A copy and its original write one heartbeat by turns, and each hides the other's renewals. */
     A_HEARTBEAT_THAT_ANOTHER_PROCESS_WROTE_COUNTS_AS_OWN {
       @Override
-      Life life(Supplier<String> random) {
-        return new Life(random) {
+      HeldLeases life(Supplier<String> random) {
+        return new HeldLeases(random) {
           @Override
           boolean sawHeartbeat(Snapshot snapshot) {
             KeyValueServer.Entry found = snapshot.entries().get(heartbeatKey());
@@ -407,8 +407,8 @@ final class KeyValueSimulation extends Simulation {
       return FAULTS;
     }
 
-    Life life(Supplier<String> random) {
-      return new Life(random);
+    HeldLeases life(Supplier<String> random) {
+      return new HeldLeases(random);
     }
   }
 }

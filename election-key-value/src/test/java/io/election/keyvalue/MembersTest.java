@@ -92,7 +92,7 @@ class MembersTest {
 
   /** Another process cannot know how long that node has been silent. */
   @Test
-  void whoComesSeesASilentNodeForThreeLeases() throws Exception {
+  void aNewNodeSeesASilentOneForThreeLeases() throws Exception {
     newStore().announce(node("x", Set.of()));
     pass(LEASE.multipliedBy(100));
     assertThat(members("billing")).hasSize(1);

@@ -119,7 +119,7 @@ public final class ElectionDatabase {
   }
 
   /** Warns once that the server keeps the sessions of vanished clients for too long. */
-  void tellOfLongRest(String found, String wanted) {
+  void warnOfIdleTime(String found, String wanted) {
     if (!this.toldOfLongRest.getAndSet(true)) {
       log.warn(
           "wait_timeout is {} in the sessions of the election in {}, although it was just set to {}: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for that long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)",

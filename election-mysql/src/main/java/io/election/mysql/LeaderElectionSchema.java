@@ -74,7 +74,7 @@ final class LeaderElectionSchema {
     if (this.ensured || !this.checks) {
       return;
     }
-    LeaseTables tables = look();
+    LeaseTables tables = inspect();
     List<String> missing = Migration.missing(tables);
     if (LeaseTables.isDispensable(missing)) {
       attempt(missing, tables);
@@ -117,7 +117,7 @@ final class LeaderElectionSchema {
     }
   }
 
-  private LeaseTables look() throws LeaseStoreException {
+  private LeaseTables inspect() throws LeaseStoreException {
     Session session = null;
     try {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
@@ -162,7 +162,7 @@ final class LeaderElectionSchema {
     for (int attempt = 1; !migrated(missing, upgrade, attempt); attempt++) {
       pause();
     }
-    List<String> dropped = Migration.missing(look());
+    List<String> dropped = Migration.missing(inspect());
     if (!LeaseTables.isDispensable(dropped)) {
       this.dropped = dropped;
       throw dropped(dropped);

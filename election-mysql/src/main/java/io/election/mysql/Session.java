@@ -254,7 +254,7 @@ final class Session {
         return;
       }
       if (this.variable.equals(WAIT_TIMEOUT)) {
-        database.tellOfLongRest(found, this.value);
+        database.warnOfIdleTime(found, this.value);
         return;
       }
       throw new SQLException(

@@ -191,9 +191,9 @@ public final class UnpooledConnections {
     try {
       connection = driver != null ? driver.connect(url.text(), properties) : null;
     } catch (SQLException ex) {
-      throw ex.getErrorCode() == 0 && tellsSecrets(ex, login) ? withoutSecrets(ex) : ex;
+      throw ex.getErrorCode() == 0 && repeatsSecrets(ex, login) ? withoutSecrets(ex) : ex;
     } catch (RuntimeException ex) {
-      throw tellsSecrets(ex, login) ? withoutSecrets(ex) : new SQLException(ex);
+      throw repeatsSecrets(ex, login) ? withoutSecrets(ex) : new SQLException(ex);
     }
     if (connection == null) {
       throw new SQLException("No JDBC driver accepts the URL");
@@ -239,7 +239,7 @@ public final class UnpooledConnections {
     return root;
   }
 
-  private static boolean tellsSecrets(Throwable failure, Login login) {
+  private static boolean repeatsSecrets(Throwable failure, Login login) {
     Set<String> secrets = new JdbcUrl(login.url()).secrets();
     login.settings().driverProperties().forEach((name, value) -> {
       if (JdbcUrl.isSecret(name) && !value.isEmpty()) {

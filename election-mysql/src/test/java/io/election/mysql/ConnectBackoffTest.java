@@ -52,7 +52,7 @@ class ConnectBackoffTest {
   }
 
   @Test
-  void whoMayNotConnectIsToldTheSameAsBefore() {
+  void aRefusedUserGetsTheSameMessageAsBefore() {
     attempt("secret");
     assertThatThrownBy(() -> connect("server", "secret"))
         .isInstanceOfSatisfying(SQLException.class, (ex) -> {

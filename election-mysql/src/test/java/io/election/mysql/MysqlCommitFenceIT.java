@@ -146,7 +146,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void whoCommitsDoesNotWaitLongForWhoIsTakingOver() throws Exception {
+  void aCommitDoesNotWaitLongForATakeOver() throws Exception {
     work();
     try (Connection taker =
         this.database.begin("UPDATE leader_election_history SET ended_at = now(6)")) {

@@ -97,13 +97,13 @@ public final class Elections implements ElectionRegistry {
   private Known known() {
     Known known = this.known;
     if (known == null) {
-      known = look();
+      known = inspect();
       this.known = known;
     }
     return known;
   }
 
-  private Known look() {
+  private Known inspect() {
     ElectionService defaultElection =
         this.beanFactory.getBeanProvider(ElectionService.class).getIfUnique();
     Map<String, ElectionService> byName = new LinkedHashMap<>();

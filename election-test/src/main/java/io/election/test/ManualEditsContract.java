@@ -319,7 +319,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void whoWasWrittenBackEndsItsTermByItself() throws Exception {
+  void aNodeThatWasWrittenBackEndsItsTermByItself() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();

@@ -80,7 +80,7 @@ class SimulatedElectionTest {
   }
 
   @Test
-  void whoWakesAfterItsLeaseDoesNotLead() {
+  void aNodeThatWakesAfterItsLeaseDoesNotLead() {
     this.election.advance(LEASE);
     this.a.pause();
     this.election.advance(LEASE.plus(RENEW_INTERVAL));
@@ -96,7 +96,7 @@ class SimulatedElectionTest {
   }
 
   @Test
-  void whoStopsHandsBack() {
+  void aStopHandsBack() {
     this.election.advance(LEASE);
     this.a.stop();
     assertThat(this.a.election().isLeader()).isFalse();
@@ -109,7 +109,7 @@ class SimulatedElectionTest {
   }
 
   @Test
-  void whoIsDesignatedLeadsWithinARenewInterval() throws Exception {
+  void theDesignatedNodeLeadsWithinARenewInterval() throws Exception {
     this.election.advance(LEASE);
     this.a.election().designate("b");
     this.election.advance(RENEW_INTERVAL.multipliedBy(2));

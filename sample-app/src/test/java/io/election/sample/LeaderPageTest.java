@@ -83,7 +83,7 @@ class LeaderPageTest {
   }
 
   @Test
-  void whoEndedATermAndWhyIsNotForEverybody() throws Exception {
+  void theActorThatEndedATermIsNotForEverybody() throws Exception {
     SimulatedElection simulated = new SimulatedElection("sample-app", LEASE);
     ElectionService a = simulated.join("a", (event) -> {}).election();
     simulated.advance(LEASE);

@@ -96,32 +96,32 @@ final class LeaderOnlyMethods {
     }
     Map<Method, Guarded> guarded = this.byClass.get(userClass);
     if (guarded == null) {
-      guarded = look(userClass);
+      guarded = inspect(userClass);
       this.byClass.put(userClass, guarded);
     }
     return guarded;
   }
 
-  private static Map<Method, Guarded> look(Class<?> userClass) {
+  private static Map<Method, Guarded> inspect(Class<?> userClass) {
     Map<Method, Guarded> guarded = new LinkedHashMap<>();
     if (Proxy.isProxyClass(userClass)) {
       for (Class<?> type : userClass.getInterfaces()) {
         LeaderOnly onType = annotation(type);
         for (Method method : type.getMethods()) {
-          look(userClass, type, method, method, onType, guarded);
+          inspect(userClass, type, method, method, onType, guarded);
         }
       }
     } else {
       LeaderOnly onType = annotation(userClass);
       for (Method method : methods(userClass)) {
         Method running = running(method, userClass);
-        look(userClass, userClass, method, running, onType, guarded);
+        inspect(userClass, userClass, method, running, onType, guarded);
       }
     }
     return guarded;
   }
 
-  private static void look(
+  private static void inspect(
       Class<?> userClass,
       Class<?> type,
       Method method,

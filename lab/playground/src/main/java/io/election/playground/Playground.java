@@ -265,7 +265,7 @@ final class Playground implements AutoCloseable {
   private void tick() {
     try {
       ticks++;
-      look();
+      inspect();
       if (ticks % 5 == 0) {
         judge();
         readLogs();
@@ -285,7 +285,7 @@ final class Playground implements AutoCloseable {
     }
   }
 
-  private void look() {
+  private void inspect() {
     long since = Moments.ago(5_000);
     List<Claim> begun = new ArrayList<>();
     for (Member member : members()) {

@@ -374,7 +374,7 @@ public final class TcpProxy implements AutoCloseable {
           }
           flow.pass(flow.due(), n);
           if (ask) {
-            look(bytes);
+            inspect(bytes);
           } else {
             answered();
           }
@@ -425,7 +425,7 @@ public final class TcpProxy implements AutoCloseable {
     }
 
     /** Searches the bytes for the statements of the trap. */
-    private void look(byte[] bytes) {
+    private void inspect(byte[] bytes) {
       Trap trap = TcpProxy.this.trap;
       if (trap == null) {
         return;

@@ -250,7 +250,7 @@ class SuccessionTest {
 
   /** A is the last source, promoted when it had A:1-5; only B has received from it since. */
   @Test
-  void whoeverDidNotFollowTheLastSourceIsKnownAndCountsForNothing() {
+  void aReplicaThatDidNotFollowTheLastSourceCountsForNothing() {
     String a = "0000000A-0000-0000-0000-000000000000";
     List<Position> all = positions("b A:1-9", "c A:1-5,C:1", "d A:1-4,A:8");
     assertThat(this.three.ofFollowers(all, a, set("A:1-5")))

@@ -150,7 +150,7 @@ final class Agent implements SmartLifecycle {
 
   @Override
   public void start() {
-    Thread thread = Daemon.vital("failover-agent", this::run);
+    Thread thread = VitalThread.vital("failover-agent", this::run);
     this.thread = thread;
     thread.start();
   }
@@ -164,7 +164,7 @@ final class Agent implements SmartLifecycle {
   private void run() {
     while (this.thread == Thread.currentThread()) {
       try {
-        look();
+        inspect();
       } catch (Exception ex) {
         show(Role.UNKNOWN, Refusals.text(ex), 0);
         log.debug("Failed to manage {}", this.properties.server(), ex);
@@ -201,7 +201,7 @@ final class Agent implements SmartLifecycle {
     this.signal.drainPermits();
   }
 
-  private void look() throws Exception {
+  private void inspect() throws Exception {
     this.lookedIn = this.election.term();
     if (this.election.isLeader()) {
       this.duty.serve();
@@ -421,7 +421,7 @@ final class Agent implements SmartLifecycle {
       show(Role.REFUSED, this.otherAgent, 0);
       return false;
     }
-    Fitness.Finding finding = this.fitness.look(this.properties.acknowledgingReplicas());
+    Fitness.Finding finding = this.fitness.inspect(this.properties.acknowledgingReplicas());
     this.incomplete = finding.incomplete();
     this.unfit = finding.reason();
     this.freshest.unfit(this.unfit, this.incomplete);
@@ -450,7 +450,7 @@ final class Agent implements SmartLifecycle {
    */
   private void askLastSource(Promotion last) {
     try {
-      Peer source = Peer.look(last.address(), this.properties);
+      Peer source = Peer.inspect(last.address(), this.properties);
       if (source.superReadOnly() && source.uuid().equals(last.uuid())) {
         this.freshest.handedOverAt(last, source.executed());
       }

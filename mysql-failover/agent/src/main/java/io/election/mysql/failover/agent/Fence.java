@@ -54,7 +54,7 @@ final class Fence {
   void run() {
     long began = System.nanoTime();
     MysqlServer server = this.server.another(FENCE);
-    Future<Void> fenced = Daemon.start("fence", () -> {
+    Future<Void> fenced = VitalThread.start("fence", () -> {
       fence(server);
       return null;
     });
@@ -115,7 +115,7 @@ final class Fence {
    */
   private void awaitGuard() {
     MysqlServer server = this.server.another(FENCE);
-    Future<Void> fenced = Daemon.start("fence", () -> {
+    Future<Void> fenced = VitalThread.start("fence", () -> {
       fenceAgainAndAgain(server);
       return null;
     });

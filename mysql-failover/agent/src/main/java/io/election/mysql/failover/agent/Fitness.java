@@ -110,7 +110,7 @@ final class Fitness {
   }
 
   /** Checks the settings of the server, and whether its data are complete. */
-  Finding look(int acknowledgingReplicas) throws SQLException {
+  Finding inspect(int acknowledgingReplicas) throws SQLException {
     List<String> problems = problems(acknowledgingReplicas);
     if (!problems.isEmpty()) {
       return new Finding(String.join("; ", problems), false);

@@ -229,7 +229,7 @@ final class FreshestFirst implements Precedence {
   }
 
   @Override
-  public Turn turn(Opening opening) {
+  public Turn turn(OpenElection opening) {
     Turn turn = decide(opening);
     if (turn.reason().equals(NOT_READY)) {
       this.reason = ""; // it will be known in a moment
@@ -245,7 +245,7 @@ final class FreshestFirst implements Precedence {
     return this.reason;
   }
 
-  private Turn decide(Opening opening) {
+  private Turn decide(OpenElection opening) {
     this.askedAt = System.nanoTime();
     this.designated = opening.designated();
     Optional<Promotion> last = this.last;

@@ -93,7 +93,7 @@ final class MysqlServer implements AutoCloseable {
 
   /** Reads the state of the server, with one statement. */
   ServerState state() throws SQLException {
-    return look("0").state();
+    return inspect("0").state();
   }
 
   /**
@@ -110,11 +110,11 @@ final class MysqlServer implements AutoCloseable {
     connection(); // without a connection, the guard is not notified
     try {
       if (!this.guardTicks.areKnown()) {
-        see(look(Guard.COUNTED));
+        see(inspect(Guard.COUNTED));
       }
       // The request may take effect even if its answer is lost.
       this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-      Look look = look(Guard.mayServe(
+      Look look = inspect(Guard.mayServe(
           ++this.guardTold, this.guardTicks.last(), until - this.guardTicks.seenAt()));
       see(look);
       this.guardActsBy = until;
@@ -138,14 +138,14 @@ final class MysqlServer implements AutoCloseable {
   /** A server's state, and the tick of its guard. */
   private record Look(ServerState state, long guardTicks) {}
 
-  private Look look(String guard) throws SQLException {
+  private Look inspect(String guard) throws SQLException {
     try {
-      Look look = look(guard, this.hasTerm ? ServerState.TERM : ServerState.NO_TERM);
+      Look look = inspect(guard, this.hasTerm ? ServerState.TERM : ServerState.NO_TERM);
       if (look.state().term() >= 0) {
         return look;
       }
       this.hasTerm = true;
-      return look(guard, ServerState.TERM);
+      return inspect(guard, ServerState.TERM);
     } catch (SQLException ex) {
       if (!this.hasTerm
           || !(ex.getErrorCode() == ServerConnection.NO_TABLE || ex.getErrorCode() == 1049)) {
@@ -153,11 +153,11 @@ final class MysqlServer implements AutoCloseable {
         throw ex;
       }
       this.hasTerm = false; // if the next query fails too, its error says why
-      return look(guard);
+      return inspect(guard);
     }
   }
 
-  private Look look(String guard, String term) throws SQLException {
+  private Look inspect(String guard, String term) throws SQLException {
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();

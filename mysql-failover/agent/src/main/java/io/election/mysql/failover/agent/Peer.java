@@ -34,7 +34,7 @@ record Peer(
    *
    * @param address the address of the server, {@code host:port}
    */
-  static Peer look(String address, AgentProperties properties) throws SQLException {
+  static Peer inspect(String address, AgentProperties properties) throws SQLException {
     Properties login = new Properties();
     login.setProperty("user", properties.replicationUsername());
     login.setProperty("password", properties.replicationPassword());

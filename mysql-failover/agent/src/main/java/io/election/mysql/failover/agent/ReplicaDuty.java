@@ -168,7 +168,7 @@ final class ReplicaDuty {
     }
     Peer peer;
     try {
-      peer = look(source);
+      peer = inspect(source);
       if (peer == null) {
         return; // there is no source
       }
@@ -307,10 +307,10 @@ final class ReplicaDuty {
    *
    * @return the source; {@code null} if the election has opened in the meantime
    */
-  private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
+  private @Nullable Peer inspect(Promotion source) throws SQLException, InterruptedException {
     long began = System.nanoTime();
     Future<Peer> task =
-        Daemon.start("look-at-source", () -> Peer.look(source.address(), this.properties));
+        VitalThread.start("look-at-source", () -> Peer.inspect(source.address(), this.properties));
     while (true) {
       try {
         return task.get(10, TimeUnit.MILLISECONDS);

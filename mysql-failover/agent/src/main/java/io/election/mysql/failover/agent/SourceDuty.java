@@ -213,7 +213,7 @@ class SourceDuty {
     require(
         last.equals(this.freshest.decidedAfter()),
         "the record of the last promotion has changed since this server stood for election");
-    String unfit = this.fitness.look(this.properties.acknowledgingReplicas()).reason();
+    String unfit = this.fitness.inspect(this.properties.acknowledgingReplicas()).reason();
     require(unfit.isEmpty(), unfit);
     ServerState state = this.server.state();
     if (state.receiving()) {
@@ -286,7 +286,7 @@ class SourceDuty {
       }
       if (System.nanoTime() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
         try {
-          if (!look()) {
+          if (!inspect()) {
             return "its read-only setting was changed by someone else";
           }
           looked = System.nanoTime();
@@ -343,7 +343,7 @@ class SourceDuty {
    *
    * @return {@code false} if the server's read-only setting was changed by someone else
    */
-  private boolean look() throws SQLException {
+  private boolean inspect() throws SQLException {
     boolean open = OPEN.equals(this.status);
     ServerState state =
         open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
@@ -439,7 +439,7 @@ class SourceDuty {
     while (true) {
       GtidSet caughtUp;
       try {
-        caughtUp = Peer.look(address, this.properties).executed();
+        caughtUp = Peer.inspect(address, this.properties).executed();
       } catch (SQLException ex) {
         throw new IllegalStateException(
             "the target %s does not answer at %s: %s".formatted(target, address, Refusals.text(ex)),

@@ -547,7 +547,7 @@ class FailoverIT {
     Server source = this.set.get("a");
     List<Server> replicas = List.of(this.set.get("b"), this.set.get("c"));
     replicas.forEach(Server::pause);
-    Future<Void> committing = Daemon.start("client", () -> {
+    Future<Void> committing = VitalThread.start("client", () -> {
       source.execute("INSERT INTO orders.written VALUES (-9)");
       return null;
     });
@@ -557,7 +557,7 @@ class FailoverIT {
                 "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_wait_sessions'")
             .equals("1"));
     try (MysqlServer server = new MysqlServer(source.url(), "root", ReplicationSet.PASSWORD)) {
-      Future<Void> fenced = Daemon.start("fence", () -> {
+      Future<Void> fenced = VitalThread.start("fence", () -> {
         server.fence();
         return null;
       });
@@ -586,7 +586,7 @@ class FailoverIT {
     this.agents.remove("b").close(); // otherwise the replica would receive the rest
     this.agents.remove("c").close();
     this.set.get("c").execute("STOP REPLICA IO_THREAD"); // no other replica acknowledges it
-    Future<Void> large = Daemon.start("client", () -> {
+    Future<Void> large = VitalThread.start("client", () -> {
       source.execute(
           "INSERT INTO orders.large SELECT REPEAT('x', 1000000) FROM information_schema.columns LIMIT 300");
       return null;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.Member;
 import io.election.lease.Precedence.Kind;
-import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.OpenElection;
 import io.election.lease.Precedence.Turn;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Joining;
@@ -332,7 +332,8 @@ class FailoverSimulationTest {
           openFor.compareTo(LONG) < 0;
           openFor = openFor.plusSeconds(2)) {
         for (Server each : order) {
-          Turn turn = each.freshest.turn(new Opening("set", openFor, false, Optional.of(members)));
+          Turn turn =
+              each.freshest.turn(new OpenElection("set", openFor, false, Optional.of(members)));
           if (turn.kind() == Kind.AT_ONCE) {
             promote(each, members, calm ? 0 : this.random.nextInt(4));
             return;

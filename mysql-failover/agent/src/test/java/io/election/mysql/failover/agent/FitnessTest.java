@@ -56,11 +56,11 @@ class FitnessTest {
   @Test
   void whatTheFencesNeedIsCheckedBeforeTheyAreNeeded() throws SQLException {
     this.variables.add(Map.entry("skip_replica_start", "OFF"));
-    assertThat(new Fitness(this.server).look(0).reason())
+    assertThat(new Fitness(this.server).inspect(0).reason())
         .isEqualTo(
             "skip_replica_start is OFF: set it to ON; the agent's user 'agent'@'%' lacks SHUTDOWN: GRANT SHUTDOWN ON *.* TO 'agent'@'%'");
     this.variables.set(this.variables.size() - 1, Map.entry("skip_replica_start", "ON"));
     this.privileges.add("SHUTDOWN");
-    assertThat(new Fitness(this.server).look(0).reason()).isEmpty();
+    assertThat(new Fitness(this.server).inspect(0).reason()).isEmpty();
   }
 }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.Member;
 import io.election.lease.Precedence.Kind;
-import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.OpenElection;
 import io.election.lease.Precedence.Turn;
 import io.election.mysql.failover.GtidSet;
 import java.time.Duration;
@@ -161,7 +161,8 @@ class FreshestFirstTest {
 
   private static Turn turn(
       FreshestFirst freshest, Duration openFor, boolean designated, Position... positions) {
-    return freshest.turn(new Opening("set", openFor, designated, Optional.of(members(positions))));
+    return freshest.turn(
+        new OpenElection("set", openFor, designated, Optional.of(members(positions))));
   }
 
   private static List<Member> members(Position... positions) {
@@ -288,7 +289,7 @@ class FreshestFirstTest {
   }
 
   @Test
-  void whoeverIsElectedSeesWhoIsFresherStill() {
+  void theElectedReplicaSeesAFresherOne() {
     assertThat(turn(Duration.ZERO, position("b", 10), position("c", 10)).kind())
         .isEqualTo(Kind.AT_ONCE);
     List<Member> members = members(position("b", 10), position("c", 11));

@@ -70,7 +70,7 @@ final class Sampler implements AutoCloseable {
               this.server.url() + "&socketTimeout=1000", "root", ReplicationSet.PASSWORD);
           began = System.nanoTime();
         }
-        boolean writable = look(connection);
+        boolean writable = inspect(connection);
         if (writable) {
           add(before, began, System.nanoTime());
         }
@@ -95,7 +95,7 @@ final class Sampler implements AutoCloseable {
     }
   }
 
-  private static boolean look(Connection connection) throws SQLException {
+  private static boolean inspect(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery("SELECT @@GLOBAL.super_read_only")) {
       row.next();

@@ -142,7 +142,7 @@ class SeedTablesIT {
   }
 
   @Test
-  void whoeverComesLateWithMoreIsRefused() throws Exception {
+  void aLateReplicaWithMoreIsRefused() throws Exception {
     begin(2);
     FutureTask<Void> unacknowledged = new FutureTask<>(() -> {
       this.a.execute("INSERT INTO orders.written VALUES (10)");

@@ -268,7 +268,7 @@ class ServerGuardIT {
     assertRefusedIfLate((late, until) -> late.openForWrites(0, until));
   }
 
-  private void assertRefusedIfLate(Opening opening) throws SQLException {
+  private void assertRefusedIfLate(OpenElection opening) throws SQLException {
     AtomicReference<TcpProxy> held = new AtomicReference<>();
     InetSocketAddress address = new InetSocketAddress(this.server.host(), 3306);
     try (TcpProxy network = TcpProxy.to(address, () -> (packet) -> {
@@ -299,7 +299,7 @@ class ServerGuardIT {
   }
 
   /** An operation that makes a server writable, and must not do so after an instant. */
-  private interface Opening {
+  private interface OpenElection {
 
     void run(MysqlServer server, long until) throws SQLException;
   }

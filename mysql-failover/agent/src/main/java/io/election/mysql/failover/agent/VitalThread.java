@@ -7,14 +7,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Creates the threads of the agent. */
-final class Daemon {
+final class VitalThread {
 
-  private static final Logger log = LoggerFactory.getLogger(Daemon.class);
+  private static final Logger log = LoggerFactory.getLogger(VitalThread.class);
 
   /** The exit code of an agent that has failed with an {@link Error}. */
   static final int FAILED = 70;
 
-  private Daemon() {}
+  private VitalThread() {}
 
   /**
    * Creates the thread without which the agent must not live. If it fails with an {@link Error}, the

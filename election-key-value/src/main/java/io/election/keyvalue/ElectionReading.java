@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param terms the newest terms
  * @param values parses what the reading shows
  */
-record View(
+record ElectionReading(
     String serviceId,
     Snapshot snapshot,
     @Nullable Entry entry,
@@ -41,11 +41,11 @@ record View(
   /** All that changes with a write to the record, or with a renewal by its holder. */
   record Version(long written, String identity, long beat) {}
 
-  static View of(String serviceId, Snapshot snapshot, boolean withTerms) {
+  static ElectionReading of(String serviceId, Snapshot snapshot, boolean withTerms) {
     return of(serviceId, snapshot, withTerms, new Values());
   }
 
-  static View of(String serviceId, Snapshot snapshot, boolean withTerms, Values values) {
+  static ElectionReading of(String serviceId, Snapshot snapshot, boolean withTerms, Values values) {
     TreeMap<Long, TermEntry> terms = new TreeMap<>();
     if (withTerms) {
       String prefix = Keys.terms(serviceId) + "/";
@@ -61,7 +61,7 @@ record View(
         ? values.of(
             LeaseRecord.class, key, entry.value(), (value) -> LeaseRecord.of(value, serviceId))
         : NONE;
-    return new View(serviceId, snapshot, entry, lease, terms, values);
+    return new ElectionReading(serviceId, snapshot, entry, lease, terms, values);
   }
 
   /** The history that the records belong to. */

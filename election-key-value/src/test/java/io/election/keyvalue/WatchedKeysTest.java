@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Who is woken when, on a server as etcd and on one as ZooKeeper. */
 @ParameterizedClass(name = "as ZooKeeper: {0}")
 @ValueSource(booleans = {false, true})
-class FollowedTest {
+class WatchedKeysTest {
 
   private static final String ID = "billing";
   private static final long LEASE = 10_000;
@@ -44,7 +44,7 @@ class FollowedTest {
   private final Node d;
   private final long term;
 
-  FollowedTest(boolean asZookeeper) throws Exception {
+  WatchedKeysTest(boolean asZookeeper) throws Exception {
     this.cluster.reusesVersions = asZookeeper;
     this.a = new Node("a");
     this.b = new Node("b");
@@ -63,7 +63,7 @@ class FollowedTest {
 
     final String id;
     final KeyValueLeaseStore store = new KeyValueLeaseStore(new MemoryKeyValueServer(
-        FollowedTest.this.cluster, FollowedTest.this.cluster::commit, this::read));
+        WatchedKeysTest.this.cluster, WatchedKeysTest.this.cluster::commit, this::read));
     final BlockingQueue<String> woken = new LinkedBlockingQueue<>();
     final CountDownLatch goesOn = new CountDownLatch(1);
     LeaseStore.Watch watch = () -> {};
@@ -79,7 +79,7 @@ class FollowedTest {
     Callable<?> meanwhile = () -> null;
 
     private KeyValueServer.Snapshot read(KeyValueServer.Query query) {
-      KeyValueServer.Snapshot answer = FollowedTest.this.cluster.read(query);
+      KeyValueServer.Snapshot answer = WatchedKeysTest.this.cluster.read(query);
       Callable<?> meanwhile = this.meanwhile;
       this.meanwhile = () -> null;
       try {

@@ -1,6 +1,6 @@
 package io.election.lease;
 
-import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.OpenElection;
 import io.election.lease.Precedence.Turn;
 import io.election.lease.State.Follower;
 import io.election.store.LeadershipCondition;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * Tracks the elections that are open to a node, and asks its {@link Precedence} whether to stand. Used
  * by the elector's thread.
  */
-final class Openings {
+final class HoldBack {
 
   private static final String ASKED = "the Precedence of this node";
 
@@ -55,7 +55,7 @@ final class Openings {
    */
   private record Question(long opensAt, long askedAt, CompletableFuture<Turn> answer) {}
 
-  Openings(
+  HoldBack(
       Precedence precedence,
       @Nullable LeadershipCondition condition,
       Members members,
@@ -123,7 +123,7 @@ final class Openings {
       Candidacy candidacy, String serviceId, long opensAt, long now) {
     Observation seen = candidacy.seen();
     LeaseRow row = seen != null ? seen.row() : null;
-    Opening opening = new Opening(
+    OpenElection opening = new OpenElection(
         serviceId,
         Duration.ofNanos(now - opensAt),
         row != null
@@ -133,7 +133,7 @@ final class Openings {
     return this.answers.askLater(serviceId, ASKED, () -> turn(opening), NO_ANSWER, ASIDE);
   }
 
-  private Turn turn(Opening opening) {
+  private Turn turn(OpenElection opening) {
     String obstacle = this.condition != null ? this.condition.stand(opening.serviceId()) : "";
     return obstacle.isEmpty() ? this.precedence.turn(opening) : Turn.standAside(obstacle);
   }

@@ -31,9 +31,9 @@ import org.slf4j.LoggerFactory;
  * process has the same token, or that the key was edited, or the server's history replaced. Then
  * this process holds no lease any more, and goes on under another token.
  */
-class Life {
+class HeldLeases {
 
-  private static final Logger log = LoggerFactory.getLogger(Life.class);
+  private static final Logger log = LoggerFactory.getLogger(HeldLeases.class);
 
   /**
    * A lease that is held.
@@ -72,9 +72,10 @@ class Life {
   private final Map<String, Taken> own = new HashMap<>();
 
   /** A record as it was taken, and the history in which it was. */
-  private record Taken(View.Version left, @Nullable String history) {}
+  private record Taken(
+      ElectionReading.Version left, @Nullable String history) {}
 
-  Life(Supplier<String> random) {
+  HeldLeases(Supplier<String> random) {
     this.random = random;
   }
 
@@ -90,7 +91,7 @@ class Life {
   }
 
   @Nullable
-  LeaseRow row(View view) {
+  LeaseRow row(ElectionReading view) {
     boolean mine = view.heartbeat().equals(token());
     Taken taken = mine ? this.own.get(view.serviceId()) : null;
     return view.row(taken != null ? taken.left() : null);
@@ -241,7 +242,7 @@ class Life {
   }
 
   /** Notes whether a record names this heartbeat. */
-  void saw(View view) {
+  void saw(ElectionReading view) {
     if (view.heartbeat().equals(token())) {
       this.named.add(view.serviceId());
     } else {
@@ -263,7 +264,7 @@ class Life {
   }
 
   /** Returns whether a record shows a term as held by this life. */
-  boolean holds(View view, String nodeId, long term) {
+  boolean holds(ElectionReading view, String nodeId, long term) {
     return namesTerm(view, nodeId, term) && token().equals(view.lease().heartbeat());
   }
 
@@ -271,7 +272,7 @@ class Life {
    * Returns whether a record was written by hand over the one of this life, which led last, and
    * names its node.
    */
-  boolean ledBefore(View view, String nodeId, long term, @Nullable Entry termEntry) {
+  boolean ledBefore(ElectionReading view, String nodeId, long term, @Nullable Entry termEntry) {
     Term led = termEntry != null ? Term.of(termEntry.value()) : Term.MARK;
     return namesTerm(view, nodeId, term)
         && view.lease().heartbeat() == null
@@ -279,7 +280,7 @@ class Life {
         && token().equals(led.heartbeat());
   }
 
-  static boolean namesTerm(View view, String nodeId, long term) {
+  static boolean namesTerm(ElectionReading view, String nodeId, long term) {
     LeaseRecord lease = view.lease();
     return view.entry() != null
         && !view.entry().foreign()
@@ -304,9 +305,10 @@ class Life {
     this.named.add(serviceId);
   }
 
-  void leads(View view, Held lease) {
+  void leads(ElectionReading view, Held lease) {
     holds(view.serviceId(), lease);
-    View.Version left = new View.Version(lease.record().written(), view.identity(), 0);
+    ElectionReading.Version left =
+        new ElectionReading.Version(lease.record().written(), view.identity(), 0);
     this.own.put(view.serviceId(), new Taken(left, view.history().id()));
   }
 

@@ -32,9 +32,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The watch decides only when the node reads, and which keys.
  */
-class Followed {
+class WatchedKeys {
 
-  private static final Logger log = LoggerFactory.getLogger(Followed.class);
+  private static final Logger log = LoggerFactory.getLogger(WatchedKeys.class);
 
   /** The pause after an unexpected failure. */
   private static final long PAUSE_NANOS = Duration.ofMillis(500).toNanos();
@@ -97,8 +97,8 @@ class Followed {
     return open;
   }
 
-  void saw(Collection<View> views) {
-    for (View view : views) {
+  void saw(Collection<ElectionReading> views) {
+    for (ElectionReading view : views) {
       String id = view.serviceId();
       this.read.put(id, this.asked);
       this.open.remove(id);

@@ -16,7 +16,7 @@ class DaemonTest {
 
     public static void main(String[] arguments) {
       new Thread(LockSupport::park, "elector").start();
-      Daemon.vital("failover-agent", () -> {
+      VitalThread.vital("failover-agent", () -> {
             throw new OutOfMemoryError("thrown by the test");
           })
           .start();
@@ -34,7 +34,7 @@ class DaemonTest {
         .start();
     try {
       assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
-      assertThat(process.exitValue()).isEqualTo(Daemon.FAILED);
+      assertThat(process.exitValue()).isEqualTo(VitalThread.FAILED);
     } finally {
       process.destroyForcibly();
     }

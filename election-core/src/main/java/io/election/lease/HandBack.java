@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The end of a run that was stopped: decides how long it continues to hand leases back, and logs
  * the work for which leases are kept. Used by the elector's thread.
  */
-final class WindDown {
+final class HandBack {
 
   private static final long REMINDER_NANOS = Duration.ofMinutes(1).toNanos();
 
@@ -30,7 +30,7 @@ final class WindDown {
   /** Whose leases had run out when the work was last logged. */
   private Set<Candidate> runOut = Set.of();
 
-  WindDown(ElectorContext context, Node node, List<Candidate> candidates) {
+  HandBack(ElectorContext context, Node node, List<Candidate> candidates) {
     this.context = context;
     this.node = node;
     this.candidates = candidates;
