@@ -360,24 +360,24 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       throws LeaseStoreException {
     // First, so that the node that a hand-back wakes finds all parts open.
     this.list.services().letGo(serviceId);
-    List<Held> parts = new ArrayList<>();
+    List<HeldPart> parts = new ArrayList<>();
     LeaseStoreException failure = null;
     for (Part part : this.list.byName()) {
       try {
-        parts.add(new Held(part, readRow(part, serviceId), nodeId, term));
+        parts.add(new HeldPart(part, readRow(part, serviceId), nodeId, term));
       } catch (LeaseStoreException ex) {
         failure = ex;
       }
     }
-    boolean holdsAny = parts.stream().anyMatch(Held::isHeld);
+    boolean holdsAny = parts.stream().anyMatch(HeldPart::isHeld);
     boolean lost = !parts.stream().allMatch((part) -> part.isHeld() || part.isReleased());
     if (failure == null && (successor != null ? lost || !holdsAny : !lost && holdsAny)) {
       return false;
     }
-    String next = successor != null ? successor : named(parts);
+    String next = successor != null ? successor : HeldPart.named(parts);
     boolean handedBack = true;
     boolean ceded = false;
-    for (Held each : parts) {
+    for (HeldPart each : parts) {
       try {
         if (each.isHeld()) {
           handedBack &=
@@ -394,46 +394,6 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       throw failure;
     }
     return successor != null ? handedBack : ceded;
-  }
-
-  /**
-   * A part as the leader of a term finds it when that term ends.
-   *
-   * @param row the record; {@code null} if there is none
-   */
-  private record Held(Part part, @Nullable LeaseRow row, String nodeId, long term) {
-
-    /** Returns whether no other node has led in the part since. */
-    boolean isOfTerm() {
-      return this.row != null && this.row.term() == this.term;
-    }
-
-    boolean isReleased() {
-      return isOfTerm() && this.row != null && this.row.isReleased();
-    }
-
-    boolean isHeld() {
-      return isOfTerm()
-          && !isReleased()
-          && this.row != null
-          && this.row.leaderId().equals(this.nodeId);
-    }
-
-    /** Returns whether an operator has written another node into the record. */
-    boolean namesAnother() {
-      return isOfTerm() && !isReleased() && !isHeld();
-    }
-  }
-
-  /** Returns the node that an operator has written into a part. A mark stays in its part. */
-  private static String named(List<Held> parts) {
-    return parts.stream()
-        .filter(Held::namesAnother)
-        .flatMap((part) -> Optional.ofNullable(part.row()).stream())
-        .filter((row) -> !row.isMoved())
-        .map(LeaseRow::leaderId)
-        .findFirst()
-        .orElse("");
   }
 
   /**
