@@ -24,7 +24,8 @@ public interface ElectionRegistry {
   /**
    * Returns all elections.
    *
-   * @return the services by name, the default one first; unmodifiable
+   * @return the services by name, the default one first; unmodifiable. The auto-configured ones are
+   *     {@link ElectionOperations}
    */
   Map<String, ElectionService> all();
 }

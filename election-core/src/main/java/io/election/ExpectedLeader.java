@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The leader that the sender of a command expects: the precondition of a
- * {@linkplain ElectionService#forceElection(AuditNote, ExpectedLeader) forced election}.
+ * {@linkplain ElectionOperations#forceElection(AuditNote, ExpectedLeader) forced election}.
  *
  * @param leaderId its node id; {@code null} for any node
  * @param term its term; {@code null} for any term

@@ -22,7 +22,7 @@ public record LeadershipLostEvent(String serviceId, String nodeId, long term, Re
     RESIGNED,
     /** Another node was designated. */
     HANDED_OVER,
-    /** The node was {@linkplain ElectionService#pause paused}. */
+    /** The node was {@linkplain ElectionOperations#pause paused}. */
     PAUSED,
     /** The node is being stopped. */
     STOPPED

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Thread-safe. Can be restarted after a stop.
  */
-public final class ManualAllocationElectionService implements ElectionService {
+public final class ManualAllocationElectionService implements ElectionOperations {
 
   private static final Logger log = LoggerFactory.getLogger(ManualAllocationElectionService.class);
 

@@ -324,14 +324,14 @@ record Candidacy(
     return stepDown(this.participation, successor, ending, now);
   }
 
-  /** Applies {@link io.election.ElectionService#pause}: hands the lease back, and stands aside. */
+  /** Applies {@link io.election.ElectionOperations#pause}: hands the lease back, and stands aside. */
   Candidacy pause(AuditNote auditNote, long now) {
     TermEnd ending = new TermEnd(LeadershipLostEvent.Reason.PAUSED, auditNote);
     return stepDown(this.participation.pause(auditNote), "", ending, now);
   }
 
   /**
-   * Applies {@link io.election.ElectionService#resume}, which also ends the standing aside that
+   * Applies {@link io.election.ElectionOperations#resume}, which also ends the standing aside that
    * followed the release.
    */
   Candidacy resume(long now) {

@@ -1,7 +1,7 @@
 package io.election.lease;
 
 import io.election.AuditNote;
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.Member;
@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A node's part in an election that an {@link Elector} runs. Thread-safe. */
-public final class LeaseElectionService extends Elector.Part implements ElectionService {
+public final class LeaseElectionService extends Elector.Part implements ElectionOperations {
 
   private final Commands commands;
 

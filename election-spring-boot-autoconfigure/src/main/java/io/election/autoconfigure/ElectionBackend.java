@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.lease.RenewalListener;
 import java.util.Collection;
@@ -28,7 +29,7 @@ public interface ElectionBackend {
    * @param serviceId the name of the election
    * @return its service
    */
-  ElectionService create(String serviceId);
+  ElectionOperations create(String serviceId);
 
   /**
    * Starts to take part in the elections of the given services, which this backend created.

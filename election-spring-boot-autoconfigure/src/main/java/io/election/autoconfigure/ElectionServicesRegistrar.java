@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ElectionNames;
 import io.election.autoconfigure.settings.UnknownProperties;
@@ -16,7 +17,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
 
 /**
- * Registers an {@link ElectionService} for each election that the configuration names, and one
+ * Registers an {@link ElectionOperations} for each election that the configuration names, and one
  * {@link ElectionLifecycle} for all of them. Services other than the default one are injected only
  * with their name as {@link Qualifier}. Used within the auto-configuration.
  */
@@ -57,7 +58,7 @@ public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegi
   }
 
   private static RootBeanDefinition definition(String name) {
-    RootBeanDefinition definition = madeBy(ElectionService.class, "service");
+    RootBeanDefinition definition = madeBy(ElectionOperations.class, "service");
     definition.getConstructorArgumentValues().addIndexedArgumentValue(0, name);
     return definition;
   }
@@ -74,7 +75,7 @@ public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegi
     return definition;
   }
 
-  static ElectionService service(String name, ElectionBackend backend) {
+  static ElectionOperations service(String name, ElectionBackend backend) {
     return backend.create(name);
   }
 

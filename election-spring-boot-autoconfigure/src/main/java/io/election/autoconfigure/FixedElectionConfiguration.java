@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.settings.ConditionalOnElectionAlgorithm;
@@ -108,7 +109,7 @@ final class FixedElectionConfiguration {
     }
 
     @Override
-    public ElectionService create(String serviceId) {
+    public ElectionOperations create(String serviceId) {
       return this.creates.apply(serviceId);
     }
 

@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
 import io.election.autoconfigure.settings.ElectionAlgorithm;
@@ -127,7 +128,7 @@ class LeaseElectionConfiguration {
     }
 
     @Override
-    public ElectionService create(String serviceId) {
+    public ElectionOperations create(String serviceId) {
       return new LeaseElectionService(serviceId, this.elector);
     }
 

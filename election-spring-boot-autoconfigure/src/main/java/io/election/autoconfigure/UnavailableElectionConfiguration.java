@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
 import io.election.autoconfigure.settings.ElectionAlgorithm;
@@ -19,7 +20,7 @@ import org.springframework.core.env.Environment;
 class UnavailableElectionConfiguration {
 
   @Bean
-  ElectionService electionService(Environment environment, ListableBeanFactory beanFactory) {
+  ElectionOperations electionService(Environment environment, ListableBeanFactory beanFactory) {
     throw ElectionAlgorithm.of(environment).unavailable(beanFactory);
   }
 }

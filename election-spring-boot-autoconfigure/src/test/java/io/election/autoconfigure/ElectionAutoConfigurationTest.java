@@ -6,6 +6,7 @@ import static org.mockito.Mockito.mock;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.AuditNote;
+import io.election.ElectionOperations;
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeadershipAcquiredEvent;
@@ -247,7 +248,7 @@ class ElectionAutoConfigurationTest {
   @Test
   void disabledElectionCountsAsLeaderAndWarnsOnce(CapturedOutput output) {
     this.disabled.run((context) -> {
-      ElectionService election = context.getBean(ElectionService.class);
+      ElectionOperations election = context.getBean(ElectionOperations.class);
       assertThat(election.isLeader()).isTrue();
       assertThat(context).doesNotHaveBean(MysqlLeaseStore.class);
       assertThat(output.getOut().split("as.election.enabled=false", -1)).hasSize(2);
@@ -532,7 +533,7 @@ class ElectionAutoConfigurationTest {
 
   record Consumer(
       ElectionService byDefault,
-      @Qualifier("reports") ElectionService reports,
+      @Qualifier("reports") ElectionOperations reports,
       ElectionRegistry registry) {}
 
   record Listener(List<LeadershipEvent> events) {

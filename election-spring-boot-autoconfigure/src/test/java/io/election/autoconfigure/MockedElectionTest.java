@@ -1,9 +1,13 @@
 package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.then;
 import static org.mockito.BDDMockito.willReturn;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
@@ -63,6 +67,29 @@ class MockedElectionTest {
     void needsNoDatabase() {
       assertThat(this.context.getBeansOfType(ElectionDatabase.class)).isEmpty();
       assertThat(this.context.getBeansOfType(ElectionBackend.class)).isEmpty();
+    }
+  }
+
+  @Nested
+  class MockedWithItsOperations {
+
+    @MockitoBean
+    ElectionOperations election;
+
+    @Autowired
+    Job job;
+
+    @Autowired
+    ApplicationContext context;
+
+    @Test
+    void areJobsAndOperatorsOfTheMock() throws Exception {
+      assertThat(this.context.getBeansOfType(ElectionBackend.class)).isEmpty();
+      assertThat(this.context.getBean(ElectionService.class)).isSameAs(this.election);
+      given(this.election.isLeader()).willReturn(true);
+      assertThat(runs(this.job)).isEqualTo(2);
+      new EndpointAccess(this.context).designate("default", "b", true);
+      then(this.election).should().designate(eq("b"), any());
     }
   }
 

@@ -2,7 +2,7 @@ package io.election.autoconfigure;
 
 import static org.awaitility.Awaitility.await;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import java.time.Duration;
@@ -85,8 +85,8 @@ public final class MysqlNode {
         .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class));
   }
 
-  public static ElectionService awaitLeader(ApplicationContext context) {
-    ElectionService election = context.getBean(ElectionService.class);
+  public static ElectionOperations awaitLeader(ApplicationContext context) {
+    ElectionOperations election = context.getBean(ElectionOperations.class);
     patiently().until(election::isLeader);
     return election;
   }

@@ -1,7 +1,7 @@
 package io.election.test;
 
 import io.election.AuditNote;
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe.
  */
-public final class ScriptedElection implements ElectionService {
+public final class ScriptedElection implements ElectionOperations {
 
   /** The {@link #nodeId()} of every such election. */
   public static final String THIS_NODE = "this-node";
@@ -186,6 +186,16 @@ public final class ScriptedElection implements ElectionService {
   public synchronized void forceElection(AuditNote auditNote, ExpectedLeader expected) {
     expected.require(this.serviceId, this.state.leaderId(), term());
     forceElection();
+  }
+
+  @Override
+  public void pause(AuditNote auditNote) {
+    throw new UnsupportedOperationException("ScriptedElection cannot be paused");
+  }
+
+  @Override
+  public void resume(AuditNote auditNote) {
+    throw new UnsupportedOperationException("ScriptedElection cannot be paused");
   }
 
   private synchronized void decide(

@@ -1,6 +1,6 @@
 package io.election.test;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.LeadershipEvent;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
@@ -127,7 +127,7 @@ public final class SimulatedElection {
      *
      * @return the same instance each time
      */
-    public ElectionService election() {
+    public ElectionOperations election() {
       return this.service;
     }
 

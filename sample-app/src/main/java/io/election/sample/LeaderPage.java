@@ -2,6 +2,7 @@ package io.election.sample;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.Leadership;
 import io.election.PastTerm;
@@ -152,7 +153,9 @@ class LeaderPage {
 
   /** Returns the last ten terms, each with its leader, begin, end, and why it began and ended. */
   private List<List<String>> terms() {
-    return election.history().stream()
+    List<PastTerm> history =
+        election instanceof ElectionOperations operations ? operations.history() : List.of();
+    return history.stream()
         .limit(10)
         .map((past) -> List.of(
             "" + past.term(),

@@ -6,7 +6,7 @@ import static org.mockito.Mockito.clearInvocations;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.mockingDetails;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -85,12 +85,12 @@ class DocumentedSecurityTest {
   private static final Set<String> DECISIONS =
       Set.of("becomeLeader", "lostLeader", "designate", "forceElection", "pause", "resume");
 
-  private static final ElectionService ORDERS = election("orders");
+  private static final ElectionOperations ORDERS = election("orders");
 
-  private static final ElectionService BILLING = election("billing");
+  private static final ElectionOperations BILLING = election("billing");
 
   /** Its path ends like that of an operation. */
-  private static final ElectionService CHECK = election("check");
+  private static final ElectionOperations CHECK = election("check");
 
   private ConfigurableApplicationContext application;
 
@@ -168,7 +168,7 @@ class DocumentedSecurityTest {
   /** Returns the decisions since the last call. */
   private static List<String> decisions() {
     List<String> decisions = new ArrayList<>();
-    for (ElectionService election : List.of(BILLING, CHECK, ORDERS)) {
+    for (ElectionOperations election : List.of(BILLING, CHECK, ORDERS)) {
       mockingDetails(election).getInvocations().stream()
           .map((invocation) -> invocation.getMethod().getName())
           .filter(DECISIONS::contains)
@@ -213,8 +213,8 @@ class DocumentedSecurityTest {
     }
   }
 
-  private static ElectionService election(String name) {
-    ElectionService election = mock();
+  private static ElectionOperations election(String name) {
+    ElectionOperations election = mock();
     given(election.serviceId()).willReturn(name);
     given(election.nodeId()).willReturn("a");
     given(election.leadership()).willReturn(Optional.empty());
@@ -236,17 +236,17 @@ class DocumentedSecurityTest {
 
     @Bean
     @Primary
-    ElectionService orders() {
+    ElectionOperations orders() {
       return ORDERS;
     }
 
     @Bean
-    ElectionService billing() {
+    ElectionOperations billing() {
       return BILLING;
     }
 
     @Bean
-    ElectionService check() {
+    ElectionOperations check() {
       return CHECK;
     }
 

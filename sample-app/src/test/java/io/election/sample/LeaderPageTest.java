@@ -3,6 +3,7 @@ package io.election.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.PastTerm;
 import io.election.test.ScriptedElection;
@@ -72,7 +73,7 @@ class LeaderPageTest {
   @Test
   void theLeaderShowsItsLeaseItsTermsAndTheRunsOfTheJob() throws Exception {
     SimulatedElection simulated = new SimulatedElection("sample-app", LEASE);
-    ElectionService a = simulated.join("a", (event) -> {}).election();
+    ElectionOperations a = simulated.join("a", (event) -> {}).election();
     simulated.advance(LEASE);
     assertThat(html(a)).contains("not known"); // no run yet, so no table
     new ReportJob(a, this.jdbc).writeReport();
@@ -85,7 +86,7 @@ class LeaderPageTest {
   @Test
   void theActorThatEndedATermIsNotForEverybody() throws Exception {
     SimulatedElection simulated = new SimulatedElection("sample-app", LEASE);
-    ElectionService a = simulated.join("a", (event) -> {}).election();
+    ElectionOperations a = simulated.join("a", (event) -> {}).election();
     simulated.advance(LEASE);
     a.forceElection(new AuditNote("operator-1", "ticket 4711"));
     simulated.advance(LEASE.multipliedBy(2));

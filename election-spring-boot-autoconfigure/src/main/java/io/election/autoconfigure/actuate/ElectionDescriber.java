@@ -1,5 +1,7 @@
 package io.election.autoconfigure.actuate;
 
+import io.election.AuditNote;
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.Leadership;
 import io.election.Member;
@@ -59,7 +61,7 @@ final class ElectionDescriber {
   Map<String, Object> election(ElectionService service, boolean details) {
     Map<String, Object> description = publicPart(service);
     if (details) {
-      service.paused().ifPresent((auditNote) -> {
+      paused(service).ifPresent((auditNote) -> {
         description.put("paused", true);
         description.put("pausedBy", auditNote.actor());
         if (!auditNote.reason().isEmpty()) {
@@ -75,15 +77,17 @@ final class ElectionDescriber {
     Map<String, Object> description = election(service, details);
     putHealth(description, details);
     if (details) {
-      service.members().ifPresent((members) -> {
-        description.put("candidates", candidates(members));
-        description.put("members", members(members));
+      operations(service).ifPresent((operations) -> {
+        operations.members().ifPresent((members) -> {
+          description.put("candidates", candidates(members));
+          description.put("members", members(members));
+        });
+        List<Map<String, Object>> history =
+            operations.history().stream().map(ElectionDescriber::pastTerm).toList();
+        if (!history.isEmpty()) {
+          description.put("history", history);
+        }
       });
-      List<Map<String, Object>> history =
-          service.history().stream().map(ElectionDescriber::pastTerm).toList();
-      if (!history.isEmpty()) {
-        description.put("history", history);
-      }
     }
     return description;
   }
@@ -103,11 +107,24 @@ final class ElectionDescriber {
     return backend
         .problem()
         .or(() -> elections.all().entrySet().stream()
-            .flatMap((entry) -> entry.getValue().moved().stream()
-                .map((mark) ->
-                    "Election '%s' was %s: set as.election.algorithm to that, or remove the mark from the record."
-                        .formatted(entry.getKey(), mark)))
+            .flatMap((entry) ->
+                operations(entry.getValue()).flatMap(ElectionOperations::moved).stream()
+                    .map((mark) ->
+                        "Election '%s' was %s: set as.election.algorithm to that, or remove the mark from the record."
+                            .formatted(entry.getKey(), mark)))
             .findFirst());
+  }
+
+  /** Who paused this node in an election, and why; empty if it is not paused. */
+  static Optional<AuditNote> paused(ElectionService service) {
+    return operations(service).flatMap(ElectionOperations::paused);
+  }
+
+  /** The operations of an election; empty if it is the application's own and has none. */
+  static Optional<ElectionOperations> operations(ElectionService service) {
+    return service instanceof ElectionOperations operations
+        ? Optional.of(operations)
+        : Optional.empty();
   }
 
   /** Describes the members of an election. */

@@ -38,6 +38,6 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
     if (service.isLeader()) {
       return "leader";
     }
-    return service.paused().isPresent() ? "paused" : "follower";
+    return ElectionDescriber.paused(service).isPresent() ? "paused" : "follower";
   }
 }

@@ -23,11 +23,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
@@ -162,7 +160,7 @@ final class ElectionMetrics implements SmartLifecycle {
         null,
         tags,
         service,
-        (election) -> election.paused().isPresent() ? 1 : 0);
+        (election) -> ElectionDescriber.paused(election).isPresent() ? 1 : 0);
     Gauge.builder(
             HEALTHY,
             this.backend,
@@ -175,12 +173,11 @@ final class ElectionMetrics implements SmartLifecycle {
         .tags(tags)
         .register(this.registry);
     if (service instanceof LeaseElectionService lease) {
-      register(lease, LeaseElectionService::renewalAge, tags);
+      registerLease(lease, tags);
     }
   }
 
-  private <T extends ElectionService> void register(
-      T service, Function<T, Optional<Duration>> renewalAge, Tags tags) {
+  private void registerLease(LeaseElectionService service, Tags tags) {
     gauge(
         LEASE_DURATION,
         "The lease of the leader as this node sees it; 0 if it is unknown",
@@ -202,7 +199,7 @@ final class ElectionMetrics implements SmartLifecycle {
         "seconds",
         tags,
         service,
-        (election) -> seconds(renewalAge.apply(election).orElse(Duration.ZERO)));
+        (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
     gauge(
         CANDIDATES,
         "Nodes that may lead, as far as this node knows, the leader included; NaN if it knows none",
@@ -220,7 +217,7 @@ final class ElectionMetrics implements SmartLifecycle {
    * Counts the members with one list of stores. Reading the value also finds the other lists, and
    * registers a gauge for each: members are known only from then on.
    */
-  private void registerMembers(ElectionService service, String algorithm, Tags tags) {
+  private void registerMembers(LeaseElectionService service, String algorithm, Tags tags) {
     if (!this.memberAlgorithms.add(new Key(service.serviceId(), algorithm))) {
       return;
     }

@@ -1,6 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.AuditNote;
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.ExpectedLeader;
 import io.election.Member;
@@ -48,6 +49,8 @@ final class LeaderEndpoint {
   private static final String CHECK = "check";
 
   private static final String PAUSE = "pause";
+
+  private static final String CANNOT_PAUSE = "cannot be paused";
 
   private static final Pattern HOST_AND_PORT = Pattern.compile(".+:\\d{1,5}");
 
@@ -141,13 +144,17 @@ final class LeaderEndpoint {
         (service, pause) -> decide(service, () -> {
           if (pause) {
             refuse("leaderId", leaderId);
-            service.pause(auditNote(security, reason));
+            AuditNote auditNote = auditNote(security, reason);
+            operations(service, CANNOT_PAUSE).pause(auditNote);
             return DONE;
           }
           String wanted = Names.requireNodeId("leader id", required(leaderId));
           AuditNote auditNote = auditNote(security, reason);
-          String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
-          service.designate(designated, auditNote);
+          ElectionOperations operations =
+              operations(service, "cannot designate a leader at run time");
+          String designated =
+              Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, operations);
+          operations.designate(designated, auditNote);
           Map<String, Object> state = this.describer.election(service, showsDetails(security));
           state.put("designated", designated);
           return new WebEndpointResponse<>(state, ACCEPTED);
@@ -155,7 +162,7 @@ final class LeaderEndpoint {
   }
 
   /** The id of the member to which a name refers; the name itself if the members are unknown. */
-  private static String memberMeantBy(String name, ElectionService service)
+  private static String memberMeantBy(String name, ElectionOperations service)
       throws InterruptedException, NoMemberException {
     if (name.equals(service.nodeId())) {
       return name;
@@ -212,18 +219,24 @@ final class LeaderEndpoint {
           if (resume) {
             refuse("leaderId", leaderId);
             refuse("term", term);
-            service.resume(auditNote);
+            operations(service, CANNOT_PAUSE).resume(auditNote);
           } else if (leaderId != null || term != null) {
-            service.forceElection(
-                auditNote,
-                new ExpectedLeader(
-                    leaderId != null ? Names.requireUsable("leader id", leaderId) : null,
-                    term != null ? number(term) : null));
+            ExpectedLeader expected = new ExpectedLeader(
+                leaderId != null ? Names.requireUsable("leader id", leaderId) : null,
+                term != null ? number(term) : null);
+            operations(service, "cannot compare the leader when it forces an election")
+                .forceElection(auditNote, expected);
           } else {
-            service.forceElection(auditNote);
+            operations(service, "cannot force an election at run time").forceElection(auditNote);
           }
           return DONE;
         }));
+  }
+
+  private static ElectionOperations operations(ElectionService service, String refusal) {
+    return ElectionDescriber.operations(service)
+        .orElseThrow(() ->
+            new UnsupportedOperationException(service.getClass().getSimpleName() + " " + refusal));
   }
 
   private static void refuse(String name, @Nullable String value) {

@@ -5,6 +5,7 @@ import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
@@ -50,7 +51,7 @@ class ElectionHealthIT {
       context.getBean(ElectionService.class).lostLeader();
       assertThat(health(context).getStatus()).isEqualTo(Status.UP);
       assertThat(health(context).getDetails()).containsEntry("orders", "follower");
-      context.getBean(ElectionService.class).pause(new AuditNote("alice", ""));
+      context.getBean(ElectionOperations.class).pause(new AuditNote("alice", ""));
       assertThat(health(context).getStatus()).isEqualTo(Status.UP);
       assertThat(health(context).getDetails()).containsEntry("orders", "paused");
     });

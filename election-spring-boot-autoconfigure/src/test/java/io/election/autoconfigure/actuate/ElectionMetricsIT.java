@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.election.AuditNote;
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.MysqlNode;
 import io.election.support.TestDatabase;
@@ -50,7 +50,7 @@ class ElectionMetricsIT {
   void gaugesAreThereFromTheStartAndCountersSinceSomethingHasHappened() {
     this.application.withBean(SimpleMeterRegistry.class).withBean(Job.class).run((context) -> {
       MeterRegistry registry = context.getBean(MeterRegistry.class);
-      ElectionService election = context.getBean(ElectionService.class);
+      ElectionOperations election = context.getBean(ElectionOperations.class);
       Job job = context.getBean(Job.class);
       assertThat(names(registry))
           .containsExactly(

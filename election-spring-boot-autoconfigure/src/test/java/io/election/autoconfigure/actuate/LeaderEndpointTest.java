@@ -2,7 +2,6 @@ package io.election.autoconfigure.actuate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
-import static org.mockito.BDDMockito.willDoNothing;
 import static org.mockito.BDDMockito.willReturn;
 import static org.mockito.BDDMockito.willThrow;
 import static org.mockito.Mockito.CALLS_REAL_METHODS;
@@ -12,6 +11,7 @@ import static org.mockito.Mockito.reset;
 import static org.mockito.Mockito.verify;
 
 import io.election.AuditNote;
+import io.election.ElectionOperations;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.Member;
@@ -47,6 +47,7 @@ import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.Show;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.security.autoconfigure.actuate.web.servlet.ManagementWebSecurityAutoConfiguration;
@@ -65,6 +66,8 @@ class LeaderEndpointTest {
   private static final String DETAILS =
       "management.endpoint.leader.show-details=always,management.endpoints.access.default=unrestricted";
 
+  private static final String THREE_METHODS = "three-methods=true," + DETAILS;
+
   private static final Instant TIME = Instant.parse("2026-11-21T03:04:05.678999Z");
 
   private static final String LEADER =
@@ -77,11 +80,8 @@ class LeaderEndpointTest {
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
   @BeforeEach
-  void forget() throws Exception {
+  void forget() {
     reset(ELECTION);
-    willDoNothing().given(ELECTION).forceElection();
-    willDoNothing().given(ELECTION).pause(any());
-    willDoNothing().given(ELECTION).resume(any());
   }
 
   @AfterAll
@@ -354,7 +354,6 @@ class LeaderEndpointTest {
     String path = "/sample-app?reason=upgrade&" + query;
     AuditNote upgrade = new AuditNote("endpoint", "upgrade");
     ExpectedLeader expected = new ExpectedLeader(leaderId, term);
-    assertThat(ask(WRITABLE, "DELETE", path, null).statusCode()).isEqualTo(409);
     willThrow(new OtherLeaderException("sample-app", "c", OptionalLong.of(4)))
         .given(ELECTION)
         .forceElection(upgrade, expected);
@@ -366,9 +365,28 @@ class LeaderEndpointTest {
         .forceElection(upgrade, expected);
     assertThat(ask(WRITABLE, "DELETE", path, null).body())
         .isEqualTo("{\"message\":\"no node leads election 'sample-app' now\"}");
-    willDoNothing().given(ELECTION).forceElection(upgrade, expected);
+    reset(ELECTION);
     assertThat(ask(WRITABLE, "DELETE", path, null).statusCode()).isEqualTo(204);
     verify(ELECTION, never()).forceElection(any());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "POST   | /default       | {}                   | leaderId is required",
+        "POST   | /default       | {\"leaderId\":\"b\"} | SwitchedElection cannot designate a leader at run time",
+        "POST   | /default       | {\"leaderId\":\"b\",\"force\":true} | SwitchedElection cannot designate a leader at run time",
+        "DELETE | /default       |                      | SwitchedElection cannot force an election at run time",
+        "DELETE | /default?term=3 |                     | SwitchedElection cannot compare the leader when it forces an election",
+        "POST   | /default/pause | {}                   | SwitchedElection cannot be paused",
+        "DELETE | /default/pause |                      | SwitchedElection cannot be paused"
+      })
+  void electionOfThreeMethodsIsShownAndRefusesItsOperations(
+      String method, String path, String body, String reason) throws Exception {
+    assertThat(get(THREE_METHODS, "/default")).isEqualTo("{\"leader\":false}");
+    assertAnswer(reason.startsWith("leaderId") ? 400 : 409, ask(THREE_METHODS, method, path, body))
+        .startsWith("{\"message\":\"" + reason);
   }
 
   @ParameterizedTest
@@ -551,9 +569,15 @@ class LeaderEndpointTest {
     OwnElection election() {
       return ELECTION;
     }
+
+    @Bean
+    @ConditionalOnBooleanProperty("three-methods")
+    SwitchedElection electionOfThreeMethods() {
+      return new SwitchedElection();
+    }
   }
 
-  static class OwnElection extends SwitchedElection {
+  static class OwnElection extends SwitchedElection implements ElectionOperations {
 
     @Override
     public String serviceId() {
@@ -569,5 +593,17 @@ class LeaderEndpointTest {
     public void designate(String leaderId) {
       Names.requireUsable("leader id", leaderId);
     }
+
+    @Override
+    public void forceElection() {}
+
+    @Override
+    public void forceElection(AuditNote auditNote, ExpectedLeader expected) {}
+
+    @Override
+    public void pause(AuditNote auditNote) {}
+
+    @Override
+    public void resume(AuditNote auditNote) {}
   }
 }

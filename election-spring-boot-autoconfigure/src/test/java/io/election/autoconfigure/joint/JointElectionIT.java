@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.election.AuditNote;
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
 import io.election.autoconfigure.MysqlNode;
@@ -57,7 +57,7 @@ class JointElectionIT {
   void workCommitsOnlyInTheTermOfBoth() {
     this.database.execute("CREATE TABLE work (id bigint PRIMARY KEY)");
     this.application.run((context) -> {
-      ElectionService election = awaitLeader(context);
+      ElectionOperations election = awaitLeader(context);
       assertThat(this.database.query("SELECT term FROM leader_election"))
           .isEqualTo(Long.toString(election.leadership().orElseThrow().term()));
       Job job = context.getBean(Job.class);
@@ -94,7 +94,7 @@ class JointElectionIT {
   @Test
   void nodeIsPausedAndResumedInBoth() {
     this.application.run((context) -> {
-      ElectionService election = awaitLeader(context);
+      ElectionOperations election = awaitLeader(context);
       election.pause(new AuditNote("operator", "canary"));
       assertThat(election.isLeader()).isFalse();
       assertThat(election.paused()).isPresent();
@@ -109,9 +109,9 @@ class JointElectionIT {
   @Test
   void leaderIsDesignatedInBoth() {
     this.application.run((onA) -> {
-      ElectionService a = awaitLeader(onA);
+      ElectionOperations a = awaitLeader(onA);
       this.application.withPropertyValues("as.election.node-id=b").run((onB) -> {
-        ElectionService b = onB.getBean(ElectionService.class);
+        ElectionOperations b = onB.getBean(ElectionOperations.class);
         patiently().until(() -> b.leaderId().isPresent());
         a.designate("b");
         awaitLeader(onB);

@@ -4,6 +4,7 @@ import static io.election.autoconfigure.MysqlNode.awaitLeader;
 import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.ElectionOperations;
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
@@ -159,7 +160,7 @@ class JointElectionTest {
   @Test
   void nodeOfAnElectionThatWasMovedIsDown() {
     this.stores.run((context) -> {
-      ElectionService election = awaitLeader(context);
+      ElectionOperations election = awaitLeader(context);
       context
           .getBean("firstLeaseStore", MemoryLeaseStore.class)
           .designate("orders", "moved to Second", null, null);

@@ -1,6 +1,6 @@
 package io.election.mysql.failover.agent;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.LeadershipAcquiredEvent;
 import io.election.Member;
 import io.election.lease.Elector;
@@ -49,7 +49,7 @@ final class Agent implements SmartLifecycle {
   private final Fitness fitness;
   private final Promotions promotions;
   private final FreshestFirst freshest;
-  private final ElectionService election;
+  private final ElectionOperations election;
   private final Elector elector;
   private final LeaseSettings settings;
   private final SourceDuty duty;
@@ -114,7 +114,7 @@ final class Agent implements SmartLifecycle {
       MysqlServer server,
       Promotions promotions,
       FreshestFirst freshest,
-      ElectionService election,
+      ElectionOperations election,
       Elector elector,
       LeaseSettings settings,
       SourceDuty duty) {

@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
@@ -125,7 +126,7 @@ class AgentConfiguration {
       MysqlServer server,
       Promotions promotions,
       FreshestFirst freshest,
-      ElectionService election,
+      ElectionOperations election,
       LeaseSettings settings) {
     return new SourceDuty(properties, server, promotions, freshest, election, settings);
   }
@@ -141,7 +142,7 @@ class AgentConfiguration {
       MysqlServer server,
       Promotions promotions,
       FreshestFirst freshest,
-      ElectionService election,
+      ElectionOperations election,
       Elector elector,
       LeaseSettings settings,
       SourceDuty duty) {

@@ -1,6 +1,6 @@
 package io.election.mysql.failover.agent;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.Member;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Joining;
@@ -36,7 +36,7 @@ final class ReplicaDuty {
   private final AgentProperties properties;
   private final MysqlServer server;
   private final FreshestFirst freshest;
-  private final ElectionService election;
+  private final ElectionOperations election;
   private final SourceDuty duty;
   private final Shows shows;
 
@@ -81,7 +81,7 @@ final class ReplicaDuty {
       AgentProperties properties,
       MysqlServer server,
       FreshestFirst freshest,
-      ElectionService election,
+      ElectionOperations election,
       SourceDuty duty,
       Shows shows) {
     this.properties = properties;

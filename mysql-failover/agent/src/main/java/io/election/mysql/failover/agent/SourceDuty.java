@@ -1,7 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import io.election.AuditNote;
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.Leadership;
 import io.election.Member;
@@ -56,7 +56,7 @@ class SourceDuty {
   private final Fitness fitness;
   private final Promotions promotions;
   private final FreshestFirst freshest;
-  private final ElectionService election;
+  private final ElectionOperations election;
 
   private final Hooks hooks;
 
@@ -84,7 +84,7 @@ class SourceDuty {
       MysqlServer server,
       Promotions promotions,
       FreshestFirst freshest,
-      ElectionService election,
+      ElectionOperations election,
       LeaseSettings settings) {
     this.properties = properties;
     this.server = server;

@@ -3,7 +3,7 @@ package io.election.mysql.failover.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
@@ -193,8 +193,8 @@ class BadInputIT {
   private void awaitAnnounced(String... parts) {
     patiently()
         .until(() -> this.agents.values().stream()
-            .allMatch(
-                (agent) -> agent.getBean(ElectionService.class).members().orElse(List.of()).stream()
+            .allMatch((agent) ->
+                agent.getBean(ElectionOperations.class).members().orElse(List.of()).stream()
                     .anyMatch((member) -> Stream.of(parts).allMatch(member.position()::contains))));
   }
 

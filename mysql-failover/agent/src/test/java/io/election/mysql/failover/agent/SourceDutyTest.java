@@ -8,7 +8,7 @@ import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.Leadership;
 import io.election.mysql.failover.GtidSet;
 import io.election.store.LeaseSettings;
@@ -31,7 +31,7 @@ class SourceDutyTest {
 
   private final MysqlServer server = mock();
   private final Promotions promotions = mock();
-  private final ElectionService election = mock();
+  private final ElectionOperations election = mock();
 
   /** The positions were compared before the other promotion, and may not be final any more. */
   @Test
