@@ -1,9 +1,14 @@
 package io.election.mysql;
 
 import io.election.ElectionSetupException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -30,58 +35,30 @@ record LeaseTables(
    */
   static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
 
-  static final String CREATE_LEASES = """
-      CREATE TABLE leader_election (
-          service_id       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
-                           COMMENT 'the election',
-          leader_id        varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
-                           COMMENT 'holder or designated holder; empty if vacant',
-          last_active_time timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
-                           COMMENT 'last write; for people',
-          term             bigint NOT NULL DEFAULT 0 COMMENT 'grows with every leadership',
-          version          bigint NOT NULL DEFAULT 0 COMMENT 'grows with every write',
-          lease_millis     bigint NULL COMMENT 'promised to the holder; 0 if released',
-          seal             varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
-                           COMMENT 'who led last, and what it left',
-          PRIMARY KEY (service_id)
-      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='leader election'\
-      """;
+  private static final String DDL = read("leader-election.sql");
 
-  static final String CREATE_HISTORY = """
-      CREATE TABLE leader_election_history (
-          service_id   varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-          term         bigint NOT NULL,
-          leader_id    varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-          lease_millis bigint NULL,
-          elected_at   timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-          ended_at     timestamp(6) NULL DEFAULT NULL,
-          reason       varchar(255) NULL,
-          end_reason   varchar(32) NULL,
-          ended_by     varchar(128) NULL,
-          end_note     varchar(255) NULL,
-          PRIMARY KEY (service_id, term)
-      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
-        COMMENT='terms of leader_election; its newest entry of an election must stay'\
-      """;
+  private static final String[] CREATE = DDL.split("(?m);$\\R?");
 
-  static final String CREATE_MEMBERS = """
-      CREATE TABLE leader_election_member (
-          node_id      varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-          joined_at    timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-          seen_at      timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-          lease_millis bigint NOT NULL,
-          eligible     tinyint NOT NULL,
-          services     mediumtext NULL,
-          paused       mediumtext NULL,
-          version      varchar(64) NULL,
-          PRIMARY KEY (node_id)
-      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
-        COMMENT='nodes of leader_election; for people, and may be emptied'\
-      """;
+  static final String CREATE_LEASES = CREATE[0];
 
-  /** All tables, for an operator to run. Identical to the file {@code leader-election.sql}. */
+  static final String CREATE_HISTORY = CREATE[1];
+
+  static final String CREATE_MEMBERS = CREATE[2];
+
+  /** All tables, for an operator to run: the file {@code leader-election.sql}. */
   static String ddl() {
-    return CREATE_LEASES + ";\n" + CREATE_HISTORY + ";\n" + CREATE_MEMBERS + ";";
+    return DDL.strip();
+  }
+
+  private static String read(String name) {
+    try (InputStream file = LeaseTables.class.getResourceAsStream(name)) {
+      return new String(
+          Objects.requireNonNull(file, () -> name + " is missing beside this class")
+              .readAllBytes(),
+          StandardCharsets.UTF_8);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
   }
 
   static LeaseTables find(Session session) throws SQLException {

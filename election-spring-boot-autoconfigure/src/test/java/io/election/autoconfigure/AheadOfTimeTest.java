@@ -167,6 +167,8 @@ class AheadOfTimeTest {
       assertThat(hints).matches(reflection.onConstructorInvocation(driver.getConstructor()));
     }
     assertThat(hints)
+        .matches(
+            RuntimeHintsPredicates.resource().forResource("io/election/mysql/leader-election.sql"))
         .matches(reflection.onMethodInvocation(DataSourceProperties.class, "setUrl"))
         .matches(
             reflection.onType(TypeReference.of("org.springframework.messaging.MessageHandler")));

@@ -26,6 +26,7 @@ final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
   @Override
   public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
     hints.reflection().registerTypeIfPresent(classLoader, POOL);
+    hints.resources().registerPattern("io/election/mysql/leader-election.sql");
     if (ClassUtils.isPresent(DATA_SOURCE_PROPERTIES, classLoader)) {
       Jdbc.registerHints(hints, classLoader);
     }
