@@ -31,7 +31,7 @@ public sealed interface JointPart {
    * term, and is only as safe as its implementation.
    *
    * @param name its name
-   * @param services supplies the service of an election; called once for each, by any thread
+   * @param services supplies the service of an election; called by any thread, until it has returned one
    */
   record Service(String name, Function<String, ElectionService> services) implements JointPart {
 

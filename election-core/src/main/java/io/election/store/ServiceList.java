@@ -55,7 +55,11 @@ final class ServiceList {
         serviceId,
         (id) -> this.parts.stream()
             .map((part) -> new ServicePart(
-                part.name(), part.services().apply(id), this.settings, this.ticker, this.executor))
+                part.name(),
+                () -> part.services().apply(id),
+                this.settings,
+                this.ticker,
+                this.executor))
             .toList());
   }
 

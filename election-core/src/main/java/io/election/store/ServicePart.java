@@ -6,6 +6,7 @@ import io.election.ElectionService;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +24,7 @@ final class ServicePart {
 
   private final String name;
 
-  private final ElectionService service;
+  private final Supplier<ElectionService> source;
 
   private final LeaseSettings settings;
 
@@ -33,10 +34,16 @@ final class ServicePart {
 
   private final Object commands = new Object();
 
+  /** Supplied by the first call that succeeds; {@code null} before that. */
+  private volatile @Nullable ElectionService service;
+
+  /** The last call of {@code lostLeader()} that was ordered. At most one runs or waits to run. */
+  private CompletableFuture<Void> leaving = CompletableFuture.allOf();
+
   /** Whether it named this node when it was asked last. */
   private volatile boolean led;
 
-  /** Whether it was told to lead, and not to let go after that. */
+  /** Whether it was told to lead, and not to let go after that; written by commands. */
   private volatile boolean stood;
 
   /** When it last answered, or was created. */
@@ -75,12 +82,12 @@ final class ServicePart {
 
   ServicePart(
       String name,
-      ElectionService service,
+      Supplier<ElectionService> source,
       LeaseSettings settings,
       Ticker ticker,
       Executor executor) {
     this.name = name;
-    this.service = service;
+    this.source = source;
     this.settings = settings;
     this.ticker = ticker;
     this.executor = executor;
@@ -92,6 +99,22 @@ final class ServicePart {
 
   String name() {
     return this.name;
+  }
+
+  /** Returns the service. Whatever its supplier does counts as a call to it. */
+  private ElectionService service() {
+    ElectionService known = this.service;
+    if (known != null) {
+      return known;
+    }
+    synchronized (this.source) {
+      ElectionService service = this.service;
+      if (service == null) {
+        service = this.source.get();
+        this.service = service;
+      }
+      return service;
+    }
   }
 
   /** Returns the health that a part shows by its calls. A call that fails is not an answer. */
@@ -127,7 +150,7 @@ final class ServicePart {
     try {
       long askedAt = this.ticker.read();
       // The time first: an answer that came late is none.
-      return this.service.isLeader() && isInTime(askedAt);
+      return service().isLeader() && isInTime(askedAt);
     } catch (Throwable ex) {
       failed(ex, false);
       return false;
@@ -143,9 +166,12 @@ final class ServicePart {
     boolean before = this.led;
     this.askedAt = this.ticker.read();
     try {
-      boolean led = this.service.isLeader();
+      boolean led = service().isLeader();
       this.answeredAt = this.ticker.read();
-      this.led = led;
+      if (led != before) {
+        // What was as before may have changed since: another thread may have told it to lead.
+        this.led = led;
+      }
       if (!led) {
         this.leavesSince = null;
       }
@@ -164,7 +190,7 @@ final class ServicePart {
       // Other nodes may be able to lead by all parts, once they have waited for the lease.
       this.usedAt = now;
       this.standsFrom = now + 2 * lease;
-      leave();
+      CompletableFuture<?> unused = leaveLater();
     }
     return before && !this.led;
   }
@@ -196,6 +222,7 @@ final class ServicePart {
   /** Notes that this node leads by the list, or is about to. */
   void used() {
     this.usedAt = this.ticker.read();
+    this.leavesSince = null;
   }
 
   /**
@@ -209,11 +236,15 @@ final class ServicePart {
     if (!led && this.ticker.read() - this.standsFrom >= 0) {
       this.standsFrom = this.ticker.read() + this.settings.renewInterval().toNanos();
       this.leavesSince = null;
-      this.stood = true;
-      led = command(this.service::becomeLeader) && confirms();
+      led = command(this::becomeLeader) && confirms();
     }
     this.led = led;
     return led;
+  }
+
+  private void becomeLeader() throws Exception {
+    this.stood = true;
+    service().becomeLeader();
   }
 
   /**
@@ -225,8 +256,7 @@ final class ServicePart {
       return;
     }
     try {
-      CompletableFuture.runAsync(this::leave, this.executor)
-          .get(this.settings.operationTimeout().toNanos(), NANOSECONDS);
+      leaveLater().get(this.settings.operationTimeout().toNanos(), NANOSECONDS);
       this.led = false;
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
@@ -235,13 +265,28 @@ final class ServicePart {
     }
   }
 
+  /** Tells it on another thread, unless it is being told: it may block. Throws nothing. */
+  private synchronized CompletableFuture<Void> leaveLater() {
+    if (this.leaving.isDone()) {
+      try {
+        this.leaving = CompletableFuture.runAsync(this::leave, this.executor);
+      } catch (Throwable ex) {
+        failed(ex, true);
+      }
+    }
+    return this.leaving;
+  }
+
   private void leave() {
     if (this.leavesSince == null) {
       this.leavesSince = this.ticker.read();
     }
-    if (command(this.service::lostLeader)) {
-      this.stood = false;
-    }
+    command(this::lostLeader);
+  }
+
+  private void lostLeader() {
+    service().lostLeader();
+    this.stood = false;
   }
 
   /** Returns whether the command succeeded. */

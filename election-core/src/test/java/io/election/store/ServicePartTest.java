@@ -13,13 +13,16 @@ import io.election.lease.LeaseElectionService;
 import io.election.store.SimulatedDatabase.Store;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
@@ -471,5 +474,181 @@ class ServicePartTest {
     node.elector.stop();
     assertThat(row().isReleased()).isTrue();
     released.countDown();
+  }
+
+  /** The list of one node whose threads a test runs itself. */
+  private final class Parts {
+
+    final Legacy first = new Legacy("x");
+
+    final Legacy second = new Legacy("x");
+
+    final ServiceList services;
+
+    final StoreList list;
+
+    Parts(Executor executor) {
+      this.list = new StoreList(
+          List.of(
+              new JointPart.Service("first", (serviceId) -> this.first),
+              new JointPart.Service("second", (serviceId) -> this.second),
+              new JointPart.Leases("db", ServicePartTest.this.database.new Store())),
+          SETTINGS,
+          ServicePartTest.this.clock::get,
+          executor);
+      this.services = this.list.services();
+      this.services.read(Set.of(JOBS));
+    }
+
+    /** Lets the parts go without waiting for them. */
+    void letGo() {
+      Thread.currentThread().interrupt();
+      this.services.letGo(JOBS);
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
+
+  /** Counts how often the elector is woken. */
+  private static class Wakes implements LeaseStore.Wake {
+
+    final AtomicInteger count = new AtomicInteger();
+
+    @Override
+    public void now() {
+      this.count.incrementAndGet();
+    }
+
+    @Override
+    public void inTurn(int ahead) {
+      now();
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    boolean interrupted = false;
+    while (latch.getCount() > 0) {
+      try {
+        latch.await();
+      } catch (InterruptedException ex) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void aPartThatBlocksWhenItIsToLetGoIsStillAsked() {
+    Parts parts = new Parts(this.threads);
+    CountDownLatch released = new CountDownLatch(1);
+    parts.first.answer = () -> true;
+    parts.first.onCommand = () -> await(released);
+    parts.services.ask();
+    this.clock.addAndGet(LEASE.toNanos() + 1);
+    Wakes wakes = new Wakes();
+    LeaseStore.Watch watch = parts.services.watch(wakes);
+    Awaitility.await().until(() -> parts.first.calls.contains("lost"));
+    parts.first.answer = () -> false;
+    Awaitility.await().until(() -> wakes.count.get() > 0);
+    watch.close();
+    released.countDown();
+  }
+
+  @Test
+  void aPartIsNotToldAgainToLetGoWhileItIsBeingTold() {
+    List<Runnable> tasks = new ArrayList<>();
+    Parts parts = new Parts(tasks::add);
+    parts.first.answer = () -> true;
+    parts.services.ask();
+
+    parts.letGo();
+    parts.letGo();
+    assertThat(tasks).hasSize(1);
+
+    tasks.remove(0).run();
+    assertThat(parts.first.calls).containsExactly("lost");
+    parts.letGo();
+    assertThat(tasks).hasSize(1);
+  }
+
+  @Test
+  void aPartThatIsToldToLeadWhileItIsBeingLetGoIsLetGoLater() {
+    Parts parts = new Parts(this.threads);
+    parts.first.answer = () -> true;
+    parts.services.ask();
+    CountDownLatch released = new CountDownLatch(1);
+    parts.first.onCommand = () -> await(released);
+    parts.letGo();
+    Awaitility.await().until(() -> parts.first.calls.contains("lost"));
+    parts.first.answer = () -> false;
+    Thread standing = new Thread(() -> parts.services.stand(JOBS));
+    standing.start();
+    Awaitility.await().until(() -> standing.getState() == Thread.State.BLOCKED);
+
+    released.countDown();
+    Awaitility.await().until(() -> !standing.isAlive());
+    parts.services.letGo(JOBS);
+
+    assertThat(parts.first.calls).containsExactly("lost", "become", "lost");
+  }
+
+  @Test
+  void anAnswerFromBeforeAPartWasToldToLeadDoesNotCount() {
+    Node node = new Node("x");
+    ServiceList services = node.parts.services();
+    services.read(Set.of(JOBS));
+    node.legacy.answer = () -> {
+      node.legacy.answer = () -> "x".equals(this.legacyLeader);
+      assertThat(services.stand(JOBS)).isEmpty();
+      return false;
+    };
+
+    services.ask();
+
+    assertThat(services.areLed(JOBS)).isTrue();
+  }
+
+  @Test
+  void aPartThatCannotBeCreatedMakesNoLeaderAndIsShownUntilItCan() {
+    Legacy legacy = new Legacy("x");
+    AtomicInteger attempts = new AtomicInteger();
+    StoreList list = new StoreList(
+        List.of(
+            new JointPart.Service("legacy", (serviceId) -> {
+              if (attempts.incrementAndGet() <= 2) {
+                throw new IllegalStateException("no such host");
+              }
+              return legacy;
+            }),
+            new JointPart.Leases("db", this.database.new Store())),
+        SETTINGS,
+        this.clock::get,
+        Runnable::run);
+    list.services().read(Set.of(JOBS));
+
+    list.services().ask();
+    assertThat(list.health().get("legacy").failure()).contains("no such host");
+    assertThat(list.services().confirm(JOBS)).isFalse();
+
+    assertThat(list.services().stand(JOBS)).isEmpty();
+    assertThat(list.services().confirm(JOBS)).isTrue();
+    list.services().ask();
+    assertThat(list.health().get("legacy").failure()).isNull();
+    assertThat(attempts).hasValue(3);
+  }
+
+  @Test
+  void aPartThatAlwaysNamesTheNodeIsNotReportedOnceItLeadsAgain() {
+    Node leader = leader();
+    leader.legacy.answer = () -> true;
+    leader.service.lostLeader();
+    run(LEASE.plusSeconds(3), leader);
+    assertThat(leader.service.isLeader()).isTrue();
+
+    run(LEASE.multipliedBy(2), leader);
+
+    assertThat(leader.service.isLeader()).isTrue();
+    assertThat(leader.list.health().get("legacy").failure()).isNull();
   }
 }
