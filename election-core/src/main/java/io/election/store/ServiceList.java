@@ -12,11 +12,17 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The parts of a {@link JointLeaseStore} that are no stores, in all its elections. Thread-safe. */
 final class ServiceList {
 
+  private static final Logger log = LoggerFactory.getLogger(ServiceList.class);
+
   private static final long ASKED_EVERY_NANOS = 10_000_000;
+
+  private static final String CLOSED = "the list is closed";
 
   private final List<JointPart.Service> parts;
 
@@ -29,7 +35,7 @@ final class ServiceList {
   /** The parts of each election, in their order. */
   private final Map<String, List<ServicePart>> elections = new ConcurrentHashMap<>();
 
-  /** The elections that were read. */
+  /** The elections that were read since the list was closed. */
   private final Set<String> read = ConcurrentHashMap.newKeySet();
 
   /** Wakes the elector; {@code null} if nobody watches. */
@@ -66,7 +72,16 @@ final class ServiceList {
   /** Returns what keeps this node from leading; empty if all parts name it. May block. */
   String stand(String serviceId) {
     for (ServicePart part : of(serviceId)) {
-      if (!part.stand()) {
+      if (!this.read.contains(serviceId)) {
+        return CLOSED;
+      }
+      boolean led = part.stand();
+      if (!this.read.contains(serviceId)) {
+        // Closed in between: nobody else lets it go.
+        part.letGo();
+        return CLOSED;
+      }
+      if (!led) {
         return "part '%s' does not name this node".formatted(part.name());
       }
     }
@@ -110,7 +125,9 @@ final class ServiceList {
     of(serviceId).forEach(ServicePart::letGo);
   }
 
-  void letGo() {
+  /** Lets all parts go. None is asked or told to lead before its election is read again. */
+  void close() {
+    this.read.clear();
     all().forEach(ServicePart::letGo);
   }
 
@@ -136,7 +153,13 @@ final class ServiceList {
     this.wake = wake;
     this.executor.execute(() -> {
       while (this.wake == wake) {
-        ask();
+        try {
+          ask();
+        } catch (Throwable ex) {
+          log.error("The parts of the list could not be asked", ex);
+        }
+        // A part may have interrupted its caller.
+        Thread.interrupted();
         LockSupport.parkNanos(ASKED_EVERY_NANOS);
       }
     });

@@ -301,7 +301,7 @@ final class StoreList {
   }
 
   void close() {
-    this.services.letGo();
+    this.services.close();
     this.parts.forEach(Part::close);
   }
 }

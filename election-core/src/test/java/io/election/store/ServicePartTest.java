@@ -573,6 +573,47 @@ class ServicePartTest {
   }
 
   @Test
+  void noPartIsToldToLeadOnceTheListIsClosed() {
+    Parts parts = new Parts(Runnable::run);
+    parts.first.onCommand = () -> {
+      parts.first.onCommand = () -> {};
+      parts.list.close();
+    };
+    parts.first.answer = () -> parts.first.calls.contains("become");
+
+    assertThat(parts.services.stand(JOBS)).isNotEmpty();
+    assertThat(parts.first.calls).last().isEqualTo("lost");
+    assertThat(parts.second.calls).isEmpty();
+
+    parts.first.calls.clear();
+    this.clock.addAndGet(LEASE.toNanos());
+    assertThat(parts.services.stand(JOBS)).isNotEmpty();
+    assertThat(parts.first.calls).isEmpty();
+
+    parts.services.read(Set.of(JOBS));
+    parts.services.stand(JOBS);
+    assertThat(parts.first.calls).as("after a restart").containsExactly("become");
+  }
+
+  @Test
+  void aPartThatIsBeingToldToLeadWhenTheListIsClosedIsLetGo() {
+    Parts parts = new Parts(this.threads);
+    CountDownLatch released = new CountDownLatch(1);
+    parts.first.onCommand = () -> await(released);
+    Thread standing = new Thread(() -> parts.services.stand(JOBS));
+    standing.start();
+    Awaitility.await().until(() -> parts.first.calls.contains("become"));
+
+    Thread.currentThread().interrupt();
+    parts.list.close();
+    assertThat(Thread.interrupted()).isTrue();
+    released.countDown();
+
+    Awaitility.await().until(() -> !standing.isAlive() && parts.first.calls.contains("lost"));
+    assertThat(parts.first.calls).startsWith("become").endsWith("lost");
+  }
+
+  @Test
   void aPartThatIsToldToLeadWhileItIsBeingLetGoIsLetGoLater() {
     Parts parts = new Parts(this.threads);
     parts.first.answer = () -> true;
@@ -650,5 +691,27 @@ class ServicePartTest {
 
     assertThat(leader.service.isLeader()).isTrue();
     assertThat(leader.list.health().get("legacy").failure()).isNull();
+  }
+
+  @Test
+  void whateverAPartDoesToTheThreadThatAsksItIsAskedAgain() {
+    Parts parts = new Parts(this.threads);
+    List<Boolean> interrupted = new CopyOnWriteArrayList<>();
+    parts.first.answer = () -> {
+      interrupted.add(Thread.currentThread().isInterrupted());
+      Thread.currentThread().interrupt();
+      return interrupted.size() % 2 == 1;
+    };
+    Wakes wakes = new Wakes() {
+      @Override
+      public void now() {
+        super.now();
+        throw new IllegalStateException("injected");
+      }
+    };
+    LeaseStore.Watch watch = parts.services.watch(wakes);
+    Awaitility.await().until(() -> wakes.count.get() > 1);
+    watch.close();
+    assertThat(interrupted).doesNotContain(true);
   }
 }
