@@ -411,6 +411,37 @@ class ServicePartTest {
     assertThat(b.events).isNotEmpty();
   }
 
+  @Test
+  void thePartIsFreeBeforeTheLeaseIs() {
+    Node leader = leader();
+    List<Boolean> free = new ArrayList<>();
+    leader.link.before((name) -> {
+      if (name.equals("release")) {
+        free.add(this.legacyLeader == null);
+      }
+    });
+
+    leader.service.lostLeader();
+    run(ofSeconds(1), leader);
+
+    assertThat(free).containsExactly(true);
+  }
+
+  @Test
+  void aNodeThatLosesThePartWhileItClaimsTheLeaseDoesNotTakeIt() {
+    Node node = new Node("x").join();
+    run(LEASE.dividedBy(2), node);
+    assertThat(row().leaderId()).as("the record is claimed").isEqualTo("x");
+    List<String> calls = new CopyOnWriteArrayList<>();
+    node.link.before(calls::add);
+    this.legacyLeader = "old";
+
+    run(LEASE.multipliedBy(2), node);
+
+    assertThat(calls).isNotEmpty().doesNotContain("acquire");
+    assertThat(node.events).isEmpty();
+  }
+
   /** A node with threads of its own, which leads. */
   private final class Running {
 
@@ -422,6 +453,8 @@ class ServicePartTest {
 
     final LeaseElectionService service;
 
+    volatile boolean working;
+
     Running() {
       List<JointPart> parts = List.of(
           new JointPart.Leases("db", ServicePartTest.this.database.new Store()),
@@ -431,7 +464,7 @@ class ServicePartTest {
           JointLeaseStore.of(parts, SETTINGS, () -> "x", clock::get, ServicePartTest.this.threads),
           SETTINGS,
           () -> "x",
-          (serviceId) -> false,
+          (serviceId) -> this.working,
           this.events::add,
           clock::get,
           () -> Instant.EPOCH.plusNanos(clock.get()));
@@ -450,6 +483,38 @@ class ServicePartTest {
     Running node = new Running();
     this.legacyLeader = "z";
     Awaitility.await().until(() -> node.events.size() == 2 && row().isReleased());
+    node.elector.stop();
+  }
+
+  @Test
+  void aSilentPartEndsTheLeadershipThoughNobodyAsksAndTheLeaseStaysWhileWorkRuns()
+      throws Exception {
+    Running node = new Running();
+    node.working = true;
+    CountDownLatch blocked = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    node.legacy.answer = () -> {
+      blocked.countDown();
+      await(released);
+      return true;
+    };
+    blocked.await();
+    Awaitility.await().pollInterval(ofMillis(2)).until(() -> {
+      this.clock.addAndGet(ofMillis(100).toNanos());
+      node.elector.wakeUp();
+      return node.events.size() > 1;
+    });
+
+    assertThat(node.events)
+        .last()
+        .isInstanceOfSatisfying(
+            LeadershipLostEvent.class,
+            (lost) -> assertThat(lost.reason()).isEqualTo(LeadershipLostEvent.Reason.HANDED_OVER));
+    assertThat(row().isReleased()).isFalse();
+    node.working = false;
+    node.elector.wakeUp();
+    Awaitility.await().until(() -> row().isReleased());
+    released.countDown();
     node.elector.stop();
   }
 
