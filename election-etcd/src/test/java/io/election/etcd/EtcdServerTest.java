@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.protobuf.ByteString;
 import io.election.LeadershipLostException;
 import io.election.keyvalue.KeyValueLeaseStore;
+import io.election.keyvalue.KeyValueServer.Answer;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Delete;
@@ -29,6 +30,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -364,6 +366,15 @@ class EtcdServerTest {
     assertThat(this.server.reusesVersions()).isFalse();
     assertThat(this.server.logIndex().await()).hasValue(ScriptedEtcd.LOG_INDEX);
     this.server.watch((change) -> {}).close();
+  }
+
+  @Test
+  void aThreadThatIsInterruptedWhileItWaitsForTheLogRemainsInterrupted() throws Exception {
+    this.etcd.hideLog();
+    Answer<OptionalLong> index = this.server.logIndex();
+    Thread.currentThread().interrupt();
+    assertThatThrownBy(index::await).isInstanceOf(LeaseStoreException.class);
+    assertThat(Thread.interrupted()).isTrue();
   }
 
   /** Each call of a fence is an operation with its own time. */

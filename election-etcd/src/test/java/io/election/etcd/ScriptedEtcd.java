@@ -53,6 +53,7 @@ final class ScriptedEtcd implements AutoCloseable {
   private final AtomicInteger connections = new AtomicInteger();
   private final List<TxnRequest> transactions = new CopyOnWriteArrayList<>();
   private volatile Status login = Status.OK;
+  private volatile boolean showsLog = true;
   private volatile Function<TxnRequest, TxnResponse> answer =
       (transaction) -> TxnResponse.getDefaultInstance();
 
@@ -103,6 +104,11 @@ final class ScriptedEtcd implements AutoCloseable {
   /** Answers transactions so from now on: with a response, {@code null} for none, or a status. */
   void answer(Function<TxnRequest, TxnResponse> answer) {
     this.answer = answer;
+  }
+
+  /** Leaves questions for its log without an answer from now on. */
+  void hideLog() {
+    this.showsLog = false;
   }
 
   List<TxnRequest> transactions() {
@@ -220,12 +226,15 @@ final class ScriptedEtcd implements AutoCloseable {
     }
   }
 
-  private static final class Statuses extends MaintenanceGrpc.MaintenanceImplBase {
+  private final class Statuses extends MaintenanceGrpc.MaintenanceImplBase {
 
     @Override
     public void status(StatusRequest request, StreamObserver<StatusResponse> answers) {
-      answers.onNext(StatusResponse.newBuilder().setRaftAppliedIndex(LOG_INDEX).build());
-      answers.onCompleted();
+      if (ScriptedEtcd.this.showsLog) {
+        answers.onNext(
+            StatusResponse.newBuilder().setRaftAppliedIndex(LOG_INDEX).build());
+        answers.onCompleted();
+      }
     }
   }
 }
