@@ -68,7 +68,8 @@ class FencedCallsTest {
         new DataSourceTransactionManager(new DriverManagerDataSource());
     FencedCalls other = calls();
     for (int i = 0; i < 2; i++) {
-      new CommitFenceInstaller(() -> this.calls).postProcessAfterInitialization(manager, "manager");
+      CommitFenceInstaller installer = new CommitFenceInstaller(() -> this.calls);
+      assertThat(installer.postProcessAfterInitialization(manager, "manager")).isSameAs(manager);
       assertThat(manager.getTransactionExecutionListeners()).hasSize(1);
     }
     new CommitFenceInstaller(() -> other).postProcessAfterInitialization(manager, "manager");
