@@ -222,6 +222,30 @@ class WatchedKeysTest {
     assertThat(this.cluster.below(Keys.SEEN)).hasSize(3);
   }
 
+  /** Another client has written to the record, so that the request that does both is refused. */
+  @Test
+  void aLeaderThatStopsLeavesThoughItHandsBackByAnotherRequest() throws Exception {
+    this.cluster.put(ID, this.cluster.get(ID));
+
+    assertThat(this.a.store.release(ID, "a", this.term, "", new TermEnd(STOPPED, null)))
+        .isTrue();
+    this.a.announce(Set.of());
+
+    assertThat(this.cluster.below(Keys.MEMBERS)).hasSize(3);
+    assertThat(this.cluster.below(Keys.SEEN)).hasSize(3);
+  }
+
+  @Test
+  void aNodeThatHandsBackIsAMemberUntilItStops() throws Exception {
+    handBack();
+    assertThat(this.cluster.below(Keys.MEMBERS)).hasSize(4);
+
+    this.a.announce(Set.of());
+
+    assertThat(this.cluster.below(Keys.MEMBERS)).hasSize(3);
+    assertThat(this.cluster.below(Keys.SEEN)).hasSize(3);
+  }
+
   /** What a node has read to take the record is not what it writes on if anything has changed. */
   @Test
   void aRecordThatChangesAfterTheOnlyReadingIsNotTaken() throws Exception {
