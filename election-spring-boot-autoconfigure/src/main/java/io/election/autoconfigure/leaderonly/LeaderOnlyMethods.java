@@ -129,9 +129,6 @@ final class LeaderOnlyMethods {
       @Nullable LeaderOnly onType,
       Map<Method, Guarded> guarded) {
     LeaderOnly onMethod = AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
-    if (onMethod == null && !shown.equals(method)) {
-      onMethod = AnnotatedElementUtils.findMergedAnnotation(shown, LeaderOnly.class);
-    }
     LeaderOnly annotation = onMethod;
     if (annotation == null && onType != null && isCovered(shown, type)) {
       annotation = onType;
