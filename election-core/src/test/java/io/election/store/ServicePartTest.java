@@ -399,6 +399,32 @@ class ServicePartTest {
   }
 
   @Test
+  void eachOfSeveralPartsIsAskedAndLetGo() {
+    Legacy first = new Legacy("x");
+    Legacy second = new Legacy("x");
+    StoreList parts = new StoreList(
+        List.of(
+            new JointPart.Service("first", (serviceId) -> first),
+            new JointPart.Service("second", (serviceId) -> second),
+            new JointPart.Leases("db", this.database.new Store())),
+        SETTINGS,
+        this.clock::get,
+        Runnable::run);
+    parts.services().read(Set.of(JOBS));
+    assertThat(parts.services().stand(JOBS)).isEmpty();
+    assertThat(parts.services().confirm(JOBS)).isTrue();
+
+    second.answer = () -> false;
+    assertThat(parts.services().confirm(JOBS)).isFalse();
+    assertThat(parts.services().stand(JOBS)).contains("'second'");
+    assertThat(parts.services().areLed(JOBS)).isFalse();
+
+    parts.services().letGo(JOBS);
+    assertThat(first.calls).contains("lost");
+    assertThat(second.calls).contains("lost");
+  }
+
+  @Test
   void aPartThatAnswersAtRandomNeverMakesTwoLeaders() {
     Random random = new Random(7);
     Node a = new Node("a").join();
