@@ -93,10 +93,13 @@ final class KeyValueSimulation extends Simulation {
     return 2 * super.gap();
   }
 
-  /** What is handed back counts only in a history that a node has led in. */
+  /**
+   * What is handed back counts only in the history in which the lease was taken. The history may
+   * begin anew during the wait, if a node finds only then that the server went back.
+   */
   @Override
   protected long succession(long interval) {
-    return super.succession(interval) + super.gap();
+    return super.succession(interval) + gap();
   }
 
   @Override
