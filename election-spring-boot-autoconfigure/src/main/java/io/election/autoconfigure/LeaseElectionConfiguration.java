@@ -98,7 +98,7 @@ class LeaseElectionConfiguration {
       Environment environment,
       ListableBeanFactory beanFactory) {
     return new Backend(
-        ElectionAlgorithm.all(environment).stream().map(ElectionAlgorithm::name).toList(),
+        ElectionAlgorithm.names(environment),
         store(environment, beanFactory),
         elector,
         settings.leaseDuration());

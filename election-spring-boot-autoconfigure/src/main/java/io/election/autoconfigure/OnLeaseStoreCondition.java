@@ -25,7 +25,9 @@ final class OnLeaseStoreCondition extends SpringBootCondition implements Configu
         context.getEnvironment(), Objects.requireNonNull(context.getBeanFactory()));
     ConditionMessage.Builder message = ConditionMessage.forCondition(
         LeaseStore.class.getSimpleName(),
-        "of algorithm " + ElectionAlgorithm.shown(context.getEnvironment()));
+        "of algorithm "
+            + String.join(
+                ElectionAlgorithm.SEPARATOR, ElectionAlgorithm.names(context.getEnvironment())));
     return beanName != null
         ? ConditionOutcome.match(message.foundExactly(beanName))
         : ConditionOutcome.noMatch(message.notAvailable("bean"));

@@ -4,6 +4,7 @@ import io.election.ElectionService;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.PartBeans;
 import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
+import io.election.autoconfigure.settings.ElectionAlgorithm;
 import java.util.List;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.HierarchicalBeanFactory;
@@ -51,7 +52,7 @@ public final class ElectionPartsAutoConfiguration {
     @Override
     public void registerBeanDefinitions(
         AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
-      List<String> names = ListedPart.names(this.environment);
+      List<String> names = ElectionAlgorithm.names(this.environment);
       ListedPart.check(names);
       if (registry instanceof HierarchicalBeanFactory beanFactory
           && beanFactory.getParentBeanFactory() instanceof ListableBeanFactory parent) {
@@ -90,7 +91,7 @@ public final class ElectionPartsAutoConfiguration {
     public void registerBeanDefinitions(
         AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
       if (registry instanceof ListableBeanFactory beanFactory) {
-        List<String> listed = ListedPart.names(this.environment);
+        List<String> listed = ElectionAlgorithm.names(this.environment);
         for (String name : beanFactory.getBeanNamesForType(ElectionService.class, true, false)) {
           if (listed.contains(name) && registry.containsBeanDefinition(name)) {
             PartBeans.mark(registry.getBeanDefinition(name));

@@ -32,13 +32,6 @@ record ListedPart(String name, Kind kind, String beanName) {
     SERVICE
   }
 
-  /** Returns the names of all parts. */
-  static List<String> names(Environment environment) {
-    return ElectionAlgorithm.all(environment).stream()
-        .map(ElectionAlgorithm::name)
-        .toList();
-  }
-
   /**
    * Checks names alone.
    *
@@ -69,7 +62,7 @@ record ListedPart(String name, Kind kind, String beanName) {
    * @throws InvalidConfigurationPropertyValueException if a part is not available, or named twice
    */
   static List<ListedPart> all(Environment environment, ListableBeanFactory beanFactory) {
-    List<String> names = names(environment);
+    List<String> names = ElectionAlgorithm.names(environment);
     check(names);
     List<String> services =
         Arrays.asList(beanFactory.getBeanNamesForType(ElectionService.class, true, false));

@@ -1,5 +1,6 @@
 package io.election.autoconfigure.joint;
 
+import io.election.autoconfigure.settings.ElectionAlgorithm;
 import java.util.List;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
@@ -13,7 +14,7 @@ final class OnListCondition extends SpringBootCondition {
   @Override
   public ConditionOutcome getMatchOutcome(
       ConditionContext context, AnnotatedTypeMetadata metadata) {
-    List<String> names = ListedPart.names(context.getEnvironment());
+    List<String> names = ElectionAlgorithm.names(context.getEnvironment());
     return new ConditionOutcome(
         names.size() > 1,
         ConditionMessage.forCondition("ElectionParts").found("name", "names").items(names));

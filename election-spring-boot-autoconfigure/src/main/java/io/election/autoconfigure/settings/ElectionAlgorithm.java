@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
@@ -117,11 +116,9 @@ public record ElectionAlgorithm(String name) {
     return beanFactory.containsBean(LIST_BEAN) ? LIST_BEAN : null;
   }
 
-  /** Returns what the configuration names, for display. */
-  public static String shown(Environment environment) {
-    return all(environment).stream()
-        .map(ElectionAlgorithm::name)
-        .collect(Collectors.joining(SEPARATOR));
+  /** Returns the names of what the configuration names, in its order. */
+  public static List<String> names(Environment environment) {
+    return all(environment).stream().map(ElectionAlgorithm::name).toList();
   }
 
   /** Returns the failure of an application in which this algorithm is not available. */

@@ -22,12 +22,9 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
     }
     String wanted =
         metadata.getAnnotations().get(ConditionalOnElectionAlgorithm.class).getString("value");
-    List<ElectionAlgorithm> configured = ElectionAlgorithm.all(environment);
+    List<String> configured = ElectionAlgorithm.names(environment);
     return new ConditionOutcome(
-        configured.stream().anyMatch((each) -> each.is(wanted)),
-        message
-            .found("algorithm", "algorithms")
-            .items(configured.stream().map(ElectionAlgorithm::name).toList()));
+        configured.contains(wanted), message.found("algorithm", "algorithms").items(configured));
   }
 
   static boolean isEnabled(Environment environment) {
