@@ -254,8 +254,10 @@ final class ElectionRun {
     return new LeaseStore.Wake() {
       @Override
       public void now() {
-        // One that is not confirmed any more steps down.
-        ElectionRun.this.candidates.forEach(Candidate::isLeader);
+        if (ElectionRun.this.context.condition() != null) {
+          // A leader that is not confirmed any more steps down.
+          ElectionRun.this.candidates.forEach(Candidate::isLeader);
+        }
         request((followed) -> followed.forEach((candidate) -> candidate.change(
             (candidacy) -> candidacy.readAgainAt(ElectionRun.this.context.now()))));
       }

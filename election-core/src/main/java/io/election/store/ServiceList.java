@@ -105,7 +105,9 @@ final class ServiceList {
 
   /** Notes that this node takes part in elections. */
   void read(Set<String> serviceIds) {
-    this.read.addAll(serviceIds);
+    if (!isEmpty()) {
+      this.read.addAll(serviceIds);
+    }
   }
 
   /** Notes that this node holds the leases of elections, or claims them. */
