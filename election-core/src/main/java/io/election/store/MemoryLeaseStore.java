@@ -31,6 +31,16 @@ import org.jspecify.annotations.Nullable;
  */
 public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
 
+  /**
+   * The row of an election.
+   *
+   * @param leaderId the holder or the designated holder; empty if vacant
+   * @param term the term of the last leadership
+   * @param version increases with every write of this class
+   * @param leaseMillis the lease in milliseconds; 0 if released; {@code null} if it is not stated
+   * @param written the time of the last write
+   * @param seal the last leader, and what it left; {@code null} if there was none
+   */
   public record Row(
       String leaderId,
       long term,
@@ -77,6 +87,10 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
   /**
    * An entry of the history.
    *
+   * @param leaderId the leader
+   * @param leaseMillis its lease in milliseconds
+   * @param reason why it could begin
+   * @param from when it began
    * @param until when it ended; {@code null} if it has not
    * @param endReason why it ended; {@code null} if it has not ended, or the reason was not recorded
    * @param auditNote who ended it; {@code null} if that was not recorded

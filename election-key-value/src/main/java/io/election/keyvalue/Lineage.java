@@ -165,10 +165,9 @@ final class Lineage {
   }
 
   /**
-   * Returns by how much terms that begin at a revision are above it. The same data may be put back
-   * again, and nothing in them tells that they were. Only the time is another one: in microseconds
-   * it is above all terms of an earlier time. If it is wrong, a term of a lost history may come
-   * again, which does not decide who leads.
+   * Returns how far the next term is above a revision. Data that were restored twice are the same
+   * both times; only the time differs. The time in microseconds is above all earlier terms. A wrong
+   * clock may repeat a term of a lost history. That does not decide who leads.
    */
   private long skipped(Identity before, Doubt doubt, long revision) {
     if (before.equals(Identity.NONE) && !doubt.lost()) {

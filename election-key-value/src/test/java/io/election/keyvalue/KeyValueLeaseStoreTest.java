@@ -1012,7 +1012,7 @@ class KeyValueLeaseStoreTest {
     assertThat(lead(this.a, "x", "a")).isGreaterThan(term);
   }
 
-  /** An operator puts the same snapshot back again. Nothing in it tells of the first time. */
+  /** An operator restores the same snapshot twice. The data do not show the first restore. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void noTermBeginsTwiceThoughASnapshotIsRestoredTwice(boolean reusesVersions) throws Exception {
