@@ -78,12 +78,19 @@ final class PlaygroundNode {
         createTable(connection);
         while (true) {
           leadsByHand = attempt(connection, environment, Math.max(1, lease.toSeconds()));
-          LockSupport.parkNanos(renew.toNanos());
+          workFor(renew);
         }
       } catch (SQLException ex) {
         leadsByHand = false;
-        LockSupport.parkNanos(renew.toNanos());
+        workFor(renew);
       }
+    }
+  }
+
+  /** Jobs run between two attempts: a pause of the process interrupts them, and they go on. */
+  private static void workFor(Duration time) {
+    for (long i = 0; i < time.toMillis(); i++) {
+      LockSupport.parkNanos(MILLISECOND);
     }
   }
 

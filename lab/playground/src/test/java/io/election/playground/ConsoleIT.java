@@ -85,13 +85,13 @@ class ConsoleIT {
   @Test
   @Order(3)
   void aPausedLeaderSaysNoWhenItWakesUpAndHandWrittenSqlSaysYes() {
+    String leader = console.awaitLeader();
     await().until(() -> console.playground().members().stream().anyMatch(Member::leadsWrongly));
     String byHand = console.playground().members().stream()
         .filter(Member::leadsWrongly)
         .findFirst()
         .orElseThrow()
         .name();
-    String leader = console.awaitLeader();
     if (!leader.equals(byHand)) {
       console.press(byHand, "lead");
       console.awaitLeaderOtherThan(leader);
