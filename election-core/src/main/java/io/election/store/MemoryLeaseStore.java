@@ -84,89 +84,12 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
    */
   public record Seal(String serviceId, String owner, long version, long written, String source) {}
 
-  /**
-   * An entry of the history.
-   *
-   * @param leaderId the leader
-   * @param leaseMillis its lease in milliseconds
-   * @param reason why it could begin
-   * @param from when it began
-   * @param until when it ended; {@code null} if it has not
-   * @param endReason why it ended; {@code null} if it has not ended, or the reason was not recorded
-   * @param auditNote who ended it; {@code null} if that was not recorded
-   */
-  public record Term(
-      String leaderId,
-      long leaseMillis,
-      String reason,
-      Instant from,
-      @Nullable Instant until,
-      @Nullable String endReason,
-      @Nullable AuditNote auditNote) {
-
-    Term(String leaderId, long leaseMillis, String reason, Instant from) {
-      this(leaderId, leaseMillis, reason, from, null, null, null);
-    }
-
-    /** Returns whether the term has ended. */
-    public boolean ended() {
-      return this.until != null;
-    }
-
-    Term led(long leaseMillis, Instant from) {
-      return new Term(
-          this.leaderId,
-          leaseMillis,
-          this.reason,
-          from,
-          this.until,
-          this.endReason,
-          this.auditNote);
-    }
-
-    Term over(Instant until, String reason, @Nullable AuditNote auditNote) {
-      return ended()
-          ? this
-          : new Term(
-              this.leaderId,
-              this.leaseMillis,
-              this.reason,
-              this.from,
-              until,
-              reason,
-              auditNote != null ? auditNote : this.auditNote);
-    }
-
-    Term noting(@Nullable AuditNote auditNote) {
-      return new Term(
-          this.leaderId,
-          this.leaseMillis,
-          this.reason,
-          this.from,
-          this.until,
-          this.endReason,
-          auditNote);
-    }
-
-    PastTerm entry(long term) {
-      return new PastTerm(
-          term,
-          this.leaderId,
-          this.from,
-          this.until,
-          this.reason,
-          this.endReason,
-          this.auditNote != null ? this.auditNote.actor() : null,
-          this.auditNote != null ? this.auditNote.reason() : null);
-    }
-  }
-
   /** The owner of all leaderships of the nodes that share this store directly. */
   private static final String SHARED = "";
 
   final Map<String, Row> rows = new HashMap<>();
 
-  final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
+  final Map<String, NavigableMap<Long, MemoryTerm>> history = new HashMap<>();
 
   private final MemoryMembers members = new MemoryMembers();
 
@@ -203,7 +126,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     return Duration.ZERO;
   }
 
-  synchronized NavigableMap<Long, Term> history(String serviceId) {
+  synchronized NavigableMap<Long, MemoryTerm> history(String serviceId) {
     return this.history.computeIfAbsent(serviceId, (id) -> new TreeMap<>());
   }
 
@@ -219,7 +142,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     if (row == null) {
       return null;
     }
-    Map.Entry<Long, Term> last = history(serviceId).lastEntry();
+    Map.Entry<Long, MemoryTerm> last = history(serviceId).lastEntry();
     boolean unknown = row.leaseMillis() == null || row.leaseMillis() < 0;
     Long lease = LeaseRow.leaseMillis(
         row.leaseMillis(), last != null ? last.getValue().leaseMillis() : null);
@@ -335,7 +258,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     if (row(serviceId) != null) {
       return Optional.empty();
     }
-    Map.Entry<Long, Term> last = history(serviceId).lastEntry();
+    Map.Entry<Long, MemoryTerm> last = history(serviceId).lastEntry();
     long lease = last != null
         ? Math.max(claim.leaseMillis(), last.getValue().leaseMillis())
         : claim.leaseMillis();
@@ -345,7 +268,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
         serviceId,
         LeadershipLostEvent.Reason.DISPLACED.name(),
         term,
-        new Term(claim.nodeId(), lease, claim.reason().name(), instant()));
+        new MemoryTerm(claim.nodeId(), lease, claim.reason().name(), instant()));
     return Optional.ofNullable(row(serviceId));
   }
 
@@ -382,7 +305,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
           serviceId,
           TermEnd.asFound(seen),
           term,
-          new Term(claim.nodeId(), claim.leaseMillis(), claim.reason().name(), instant()));
+          new MemoryTerm(claim.nodeId(), claim.leaseMillis(), claim.reason().name(), instant()));
     }
     return OptionalLong.of(term);
   }
@@ -411,7 +334,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     if (successor != null) {
       note(serviceId, term, (entry) -> entry.ended() ? entry : entry.noting(null));
     } else {
-      Term held = history(serviceId).get(term);
+      MemoryTerm held = history(serviceId).get(term);
       if (held == null || !held.leaderId().equals(nodeId)) {
         return false;
       }
@@ -452,7 +375,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
   public synchronized Map<String, List<PastTerm>> history(Set<String> serviceIds) {
     Map<String, List<PastTerm>> histories = new LinkedHashMap<>();
     for (String id : serviceIds) {
-      NavigableMap<Long, Term> terms = history(id).descendingMap();
+      NavigableMap<Long, MemoryTerm> terms = history(id).descendingMap();
       if (!terms.isEmpty()) {
         histories.put(
             id,
@@ -477,8 +400,8 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public void close() {}
 
-  private void openTerm(String serviceId, String lastEnd, long term, Term entry) {
-    NavigableMap<Long, Term> terms = history(serviceId);
+  private void openTerm(String serviceId, String lastEnd, long term, MemoryTerm entry) {
+    NavigableMap<Long, MemoryTerm> terms = history(serviceId);
     terms.replaceAll((number, old) -> old.over(instant(), lastEnd, null));
     terms.put(term, entry);
   }
@@ -490,12 +413,12 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
         (entry) -> entry.over(instant(), ending.reason().name(), ending.auditNote()));
   }
 
-  private void note(String serviceId, long term, UnaryOperator<Term> note) {
+  private void note(String serviceId, long term, UnaryOperator<MemoryTerm> note) {
     history(serviceId).computeIfPresent(term, (number, entry) -> note.apply(entry));
   }
 
   private long newestTerm(String serviceId) {
-    NavigableMap<Long, Term> terms = history(serviceId);
+    NavigableMap<Long, MemoryTerm> terms = history(serviceId);
     return terms.isEmpty() ? 0 : Math.max(0, terms.lastKey());
   }
 

@@ -2,7 +2,7 @@ package io.election.lease;
 
 import io.election.store.LeaseRow;
 import io.election.store.MemoryLeaseStore.Row;
-import io.election.store.MemoryLeaseStore.Term;
+import io.election.store.MemoryTerm;
 import io.election.store.SimulatedDatabase;
 import io.election.store.SimulatedDatabase.Snapshot;
 import java.util.List;
@@ -283,7 +283,8 @@ record Disturbances(Simulation world) {
 
   /** The row as it was before the last take-over. */
   private Row undone(Row row) {
-    Map.Entry<Long, Term> last = this.world.database.history(Sent.SERVICE).lowerEntry(row.term());
+    Map.Entry<Long, MemoryTerm> last =
+        this.world.database.history(Sent.SERVICE).lowerEntry(row.term());
     return last == null
         ? lowered(row)
         : SimulatedDatabase.edited(

@@ -1,7 +1,7 @@
 package io.election.lease;
 
 import io.election.lease.State.Leader;
-import io.election.store.MemoryLeaseStore.Term;
+import io.election.store.MemoryTerm;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -94,7 +94,7 @@ final class Judge {
 
   /** The commit fence checks the history, so it would refuse all work of such a leader. */
   void judgeRenewal(String nodeId, long term) {
-    Term held = this.world.database.history(Sent.SERVICE).get(term);
+    MemoryTerm held = this.world.database.history(Sent.SERVICE).get(term);
     if (held != null && held.ended() && !this.world.termEdited) {
       throw this.world.violation(
           "Term %d of %s was renewed, which the history has ended".formatted(term, nodeId));

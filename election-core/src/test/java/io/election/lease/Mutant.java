@@ -18,8 +18,8 @@ import io.election.store.LeaseRow;
 import io.election.store.LeaseStore.Reading;
 import io.election.store.LeaseStoreException;
 import io.election.store.MemoryLeaseStore;
-import io.election.store.MemoryLeaseStore.Term;
 import io.election.store.MemoryLeaseStore.Version;
+import io.election.store.MemoryTerm;
 import io.election.store.SimulatedDatabase;
 import java.time.Duration;
 import java.util.NavigableMap;
@@ -221,7 +221,7 @@ enum Mutant {
 
   /** Rule 2: the lease of the process that led before the row was deleted. */
   THE_HISTORYS_LEASE_IS_IGNORED(executing((call, access) -> {
-    NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+    NavigableMap<Long, MemoryTerm> terms = access.database().history(Sent.SERVICE);
     if (!(call.step() instanceof Create) || terms.isEmpty()) {
       return Rules.PRODUCTION.execute(call, access);
     }
@@ -237,7 +237,7 @@ enum Mutant {
 
   /** Take: the new term is higher than every term in the history. */
   THE_HISTORYS_TERM_IS_IGNORED(executing((call, access) -> {
-    NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+    NavigableMap<Long, MemoryTerm> terms = access.database().history(Sent.SERVICE);
     if (!(call.step() instanceof Create create) || terms.isEmpty()) {
       return Rules.PRODUCTION.execute(call, access);
     }
@@ -653,8 +653,8 @@ enum Mutant {
   /** Executes a call that does not see the terms above one. */
   private static Object withoutTerms(Access access, long above, Sent call)
       throws LeaseStoreException {
-    NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
-    NavigableMap<Long, Term> hidden = new TreeMap<>(terms.tailMap(above, false));
+    NavigableMap<Long, MemoryTerm> terms = access.database().history(Sent.SERVICE);
+    NavigableMap<Long, MemoryTerm> hidden = new TreeMap<>(terms.tailMap(above, false));
     terms.keySet().removeAll(hidden.keySet());
     Object outcome = Rules.PRODUCTION.execute(call, access);
     hidden.forEach(terms::putIfAbsent);

@@ -605,7 +605,7 @@ final class MoveSimulation {
   void undo(int store) {
     SimulatedDatabase database = this.databases[store];
     database.edit(JOBS, (row) -> {
-      Map.Entry<Long, MemoryLeaseStore.Term> last = database.history(JOBS).lowerEntry(row.term());
+      Map.Entry<Long, MemoryTerm> last = database.history(JOBS).lowerEntry(row.term());
       return last == null
           ? row
           : SimulatedDatabase.edited(

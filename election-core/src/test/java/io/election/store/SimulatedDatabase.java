@@ -72,14 +72,14 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
   public synchronized void insertTerm(
       String serviceId, long term, String leaderId, long leaseMillis) {
-    history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", instant()));
+    history(serviceId).put(term, new MemoryTerm(leaderId, leaseMillis, "by hand", instant()));
   }
 
   public synchronized void endTerm(String serviceId, long term, Duration ago) {
     history(serviceId)
         .computeIfPresent(
             term,
-            (number, old) -> new Term(
+            (number, old) -> new MemoryTerm(
                 old.leaderId(),
                 old.leaseMillis(),
                 old.reason(),
@@ -165,7 +165,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       @Nullable LeaseRow row,
       @Nullable Seal seal,
       long newestTerm,
-      @Nullable Term newest,
+      @Nullable MemoryTerm newest,
       long writes) {
 
     /** The process that led last; {@code null} if none has led since the row was created again. */
@@ -211,7 +211,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   public synchronized Snapshot snapshot(String serviceId) {
-    Map.Entry<Long, Term> newest = history(serviceId).lastEntry();
+    Map.Entry<Long, MemoryTerm> newest = history(serviceId).lastEntry();
     return newest == null
         ? new Snapshot(row(serviceId), seal(serviceId), 0, null, this.writes)
         : new Snapshot(
@@ -249,7 +249,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   @Override
-  public synchronized NavigableMap<Long, Term> history(String serviceId) {
+  public synchronized NavigableMap<Long, MemoryTerm> history(String serviceId) {
     return super.history(serviceId);
   }
 

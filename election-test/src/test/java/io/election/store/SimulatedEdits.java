@@ -80,7 +80,7 @@ record SimulatedEdits(SimulatedDatabase database) implements ManualEdits {
   public List<Term> history(String serviceId) {
     return this.database.history(serviceId).entrySet().stream()
         .map((entry) -> {
-          MemoryLeaseStore.Term term = entry.getValue();
+          MemoryTerm term = entry.getValue();
           AuditNote by = term.auditNote();
           return new Term(
               entry.getKey(),
