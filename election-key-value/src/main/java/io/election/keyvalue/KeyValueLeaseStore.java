@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   /** How often a call reads again after its commit was refused. */
-  private static final int ATTEMPTS = 4;
+  static final int ATTEMPTS = 4;
 
   /** For how long a take-over goes on with the operation of the read that has shown the record. */
   private static final long FRESH_NANOS = Duration.ofMillis(250).toNanos();
@@ -62,6 +62,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final Lineage lineage;
   private final HeldLeases life;
   private final Renewal renewal;
+  private final Release release;
 
   /**
    * What no server misses, and what shows whether it belongs to the history that it names.
@@ -107,8 +108,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
     this.lineage = new Lineage(server, clock, random);
-    this.records = new Records(server, this.followed, this.lineage);
+    this.records = new Records(server, this.followed, this.lineage, this.life);
     this.renewal = new Renewal(server, clock, this.lineage, this.life);
+    this.release = new Release(
+        server, clock, this.records, this.lineage, this.life, this.followed, this.members);
   }
 
   private static String random() {
@@ -184,12 +187,6 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return views;
   }
 
-  private ElectionReading inspect(String serviceId) throws LeaseStoreException {
-    ElectionReading view = this.records.current(serviceId, this.life.heartbeatKey());
-    this.life.sawHeartbeat(view.snapshot());
-    return view;
-  }
-
   /**
    * Goes on with the operation of the last call if that has read what this one would read, and begins
    * one otherwise.
@@ -224,7 +221,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     begin();
     for (int i = 0; i < ATTEMPTS; i++) {
-      ElectionReading view = inspect(serviceId);
+      ElectionReading view = this.records.inspect(serviceId);
       if (view.entry() != null) {
         return Optional.empty();
       }
@@ -280,7 +277,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     begin();
     for (int i = 0; i < ATTEMPTS; i++) {
-      ElectionReading view = inspect(serviceId);
+      ElectionReading view = this.records.inspect(serviceId);
       Entry record = view.entry();
       if (record == null || record.foreign() || !view.shows(seen)) {
         return Optional.empty();
@@ -302,7 +299,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     long asked = this.clock.millis();
     ElectionReading read = goOn(serviceId);
     for (int i = 0; i < ATTEMPTS; i++) {
-      ElectionReading view = i == 0 && read != null ? read : inspect(serviceId);
+      ElectionReading view = i == 0 && read != null ? read : this.records.inspect(serviceId);
       Entry entry = view.entry();
       if (entry == null || entry.foreign() || !view.shows(seen)) {
         return OptionalLong.empty();
@@ -366,91 +363,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
     begin();
-    if (successor != null && releaseUnread(serviceId, nodeId, term, successor, ending)) {
-      return true;
-    }
-    for (int i = 0; i < ATTEMPTS; i++) {
-      ElectionReading view = inspect(serviceId);
-      Entry entry = view.entry();
-      TermEntry ended = view.terms().get(term);
-      if (entry == null
-          || entry.foreign()
-          || ended == null
-          || !nodeId.equals(ended.term().leader())
-          || view.term() != term
-          || view.newestTerm() > term
-          || view.lease().leader().equals(nodeId) != (successor != null)
-          || !view.ledLast().equals(this.life.token())) {
-        return false;
-      }
-      Term noted =
-          successor != null && ended.term().open() ? ended.term().noting(null) : ended.term();
-      List<Write> writes = List.of(
-          released(
-              serviceId,
-              successor != null ? successor : view.lease().leader(),
-              term,
-              entry.version()),
-          view.put(term, ended, ended(noted, ending)));
-      if (release(serviceId, new Commit(Map.of(), writes, 0))) {
-        return true;
-      }
-    }
-    throw new LeaseStoreException(
-        "The record of election '%s' changes while it is released. Does another client write to it in a loop?"
-            .formatted(serviceId));
-  }
-
-  /**
-   * Releases a lease by one request, if nothing has changed that this process has written, and what
-   * it wrote last is the last that it has seen: then the server was not set back behind it.
-   */
-  private boolean releaseUnread(
-      String serviceId, String nodeId, long term, String successor, TermEnd ending)
-      throws LeaseStoreException {
-    Optional<Held> held = this.server.reusesVersions()
-        ? Optional.empty()
-        : this.life.known(serviceId, nodeId, term, this.lineage.greatest());
-    if (held.isEmpty() || held.get().led() == null) {
-      return false;
-    }
-    Entry led = held.get().led();
-    Map<String, Version> checks = new HashMap<>();
-    this.life.check(checks);
-    List<Write> writes = new ArrayList<>(List.of(
-        released(serviceId, successor, term, held.get().record()),
-        new Put(
-            Keys.term(serviceId, term),
-            Json.write(ended(Term.of(led.value()), ending)),
-            led.version())));
-    List<Write> leaving =
-        ending.reason() == LeadershipLostEvent.Reason.STOPPED ? this.members.leaving() : List.of();
-    writes.addAll(leaving);
-    boolean released = release(serviceId, new Commit(checks, writes, 0));
-    if (released && !leaving.isEmpty()) {
-      this.members.forget();
-    }
-    return released;
-  }
-
-  private Put released(String serviceId, String leader, long term, Version before) {
-    LeaseRecord record =
-        LeaseRecord.released(serviceId, leader, term, this.life.history(serviceId));
-    return new Put(Keys.record(serviceId), Json.write(record), before);
-  }
-
-  private Term ended(Term term, TermEnd ending) {
-    return term.over(ending.reason().name(), ending.auditNote(), this.clock.millis());
-  }
-
-  private boolean release(String serviceId, Commit commit) throws LeaseStoreException {
-    Optional<Map<String, Version>> released = this.server.commit(commit);
-    if (released.isEmpty()) {
-      return false;
-    }
-    this.life.released(serviceId);
-    this.followed.wrote(serviceId, Renewal.version(released.get(), Keys.record(serviceId)));
-    return true;
+    return this.release.release(serviceId, nodeId, term, successor, ending);
   }
 
   @Override
@@ -459,7 +372,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     begin();
     for (int i = 0; i < ATTEMPTS; i++) {
-      ElectionReading view = inspect(serviceId);
+      ElectionReading view = this.records.inspect(serviceId);
       Entry entry = view.entry();
       if (entry == null || (seen != null && !view.shows(seen))) {
         return false;

@@ -22,12 +22,14 @@ final class Records {
   private final KeyValueServer server;
   private final WatchedKeys followed;
   private final Lineage lineage;
+  private final HeldLeases life;
   private final Values values = new Values();
 
-  Records(KeyValueServer server, WatchedKeys followed, Lineage lineage) {
+  Records(KeyValueServer server, WatchedKeys followed, Lineage lineage, HeldLeases life) {
     this.server = server;
     this.followed = followed;
     this.lineage = lineage;
+    this.life = life;
   }
 
   /**
@@ -55,18 +57,16 @@ final class Records {
     return views;
   }
 
-  /**
-   * Reads what no server misses, with the newest terms.
-   *
-   * @param ownHeartbeat another key to read
-   */
-  ElectionReading current(String serviceId, String ownHeartbeat) throws LeaseStoreException {
+  /** Reads what no server misses, with the newest terms and the heartbeat of this process. */
+  ElectionReading inspect(String serviceId) throws LeaseStoreException {
     for (int i = 0; i < ATTEMPTS; i++) {
-      Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY, Keys.record(serviceId), ownHeartbeat));
+      Set<String> keys =
+          new HashSet<>(Set.of(Keys.IDENTITY, Keys.record(serviceId), this.life.heartbeatKey()));
       this.followed.heartbeat(serviceId).ifPresent(keys::add);
       Set<Folder> folders = new HashSet<>(Set.of(newestTerms(serviceId)));
       ElectionReading view = read(Set.of(serviceId), keys, folders, true).get(serviceId);
       if (view != null && this.lineage.goesOn(view.snapshot())) {
+        this.life.sawHeartbeat(view.snapshot());
         return view;
       }
     }
