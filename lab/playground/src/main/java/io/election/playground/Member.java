@@ -9,6 +9,7 @@ import io.election.support.process.Requests;
 import io.election.support.process.TcpProxy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -142,6 +143,44 @@ final class Member implements AutoCloseable {
 
   List<Claim> wrongClaims(long since) {
     return wrongClaims != null ? wrongClaims.claims(name(), since) : List.of();
+  }
+
+  /** What the page shows of the node. */
+  Map<String, Object> describe(Moments moments) {
+    Map<String, Object> node = new HashMap<>();
+    State now = state();
+    boolean leads = leads();
+    List<Claim> recent = claims(Moments.ago(1_000));
+    long end = deadline();
+    node.put("id", name());
+    node.put("kind", "election");
+    node.put("url", url());
+    node.put("state", now.text());
+    node.put("cut", cut().text());
+    node.put("leads", leads);
+    node.put("term", leads && !recent.isEmpty() ? recent.get(recent.size() - 1).term() : null);
+    node.put("deadline", end - System.nanoTime() > 0 ? moments.at(end) : null);
+    node.put("aside", isAside());
+    node.put("lastLines", now == State.DEAD ? lastLines() : List.of());
+    node.put("sampledAt", moments.at(sampledAt()));
+    return node;
+  }
+
+  String wrongName() {
+    return name() + " by hand";
+  }
+
+  /** What the page shows of the hand-written SQL in the node. */
+  Map<String, Object> describeWrong() {
+    Map<String, Object> node = new HashMap<>();
+    node.put("id", wrongName());
+    node.put("kind", "wrong");
+    node.put("url", url());
+    node.put("state", state().text());
+    node.put("cut", cut().text());
+    node.put("leads", leadsWrongly());
+    node.put("lastLines", List.of());
+    return node;
   }
 
   boolean leadsWrongly() {

@@ -302,7 +302,7 @@ final class Playground implements AutoCloseable {
       List<Claim> wrong = member.wrongClaims(since);
       for (int i = 0; i < wrong.size(); i++) {
         timeline.claim(
-            wrongName(member), wrong.get(i), i == wrong.size() - 1 && member.leadsWrongly());
+            member.wrongName(), wrong.get(i), i == wrong.size() - 1 && member.leadsWrongly());
       }
       tellWaking(member);
     }
@@ -316,10 +316,6 @@ final class Playground implements AutoCloseable {
           .filter((claim) -> claim.from() == known.from())
           .forEach((claim) -> last = claim);
     }
-  }
-
-  static String wrongName(Member member) {
-    return member.name() + " by hand";
   }
 
   private void tellBegun(Claim claim) {
@@ -435,9 +431,9 @@ final class Playground implements AutoCloseable {
     state.put("failure", failure);
     state.put("settings", settings);
     List<Map<String, Object>> nodes = new ArrayList<>();
-    members().forEach((member) -> nodes.add(describe(member)));
+    members().forEach((member) -> nodes.add(member.describe(moments)));
     if (options.wrongOne()) {
-      members().forEach((member) -> nodes.add(describeWrong(member)));
+      members().forEach((member) -> nodes.add(member.describeWrong()));
     }
     state.put("nodes", nodes);
     state.put("row", record.row());
@@ -447,38 +443,6 @@ final class Playground implements AutoCloseable {
     state.put("wrongOverlaps", options.wrongOne() ? timeline.overlaps(true) : null);
     state.put("wrongOverlapMs", options.wrongOne() ? timeline.overlapMs(true) : null);
     return state;
-  }
-
-  private Map<String, Object> describe(Member member) {
-    Map<String, Object> node = new HashMap<>();
-    Member.State state = member.state();
-    boolean leads = member.leads();
-    List<Claim> claims = member.claims(Moments.ago(1_000));
-    long deadline = member.deadline();
-    node.put("id", member.name());
-    node.put("kind", "election");
-    node.put("url", member.url());
-    node.put("state", state.text());
-    node.put("cut", member.cut().text());
-    node.put("leads", leads);
-    node.put("term", leads && !claims.isEmpty() ? claims.get(claims.size() - 1).term() : null);
-    node.put("deadline", deadline - System.nanoTime() > 0 ? moments.at(deadline) : null);
-    node.put("aside", member.isAside());
-    node.put("lastLines", state == Member.State.DEAD ? member.lastLines() : List.of());
-    node.put("sampledAt", moments.at(member.sampledAt()));
-    return node;
-  }
-
-  private static Map<String, Object> describeWrong(Member member) {
-    Map<String, Object> node = new HashMap<>();
-    node.put("id", wrongName(member));
-    node.put("kind", "wrong");
-    node.put("url", member.url());
-    node.put("state", member.state().text());
-    node.put("cut", member.cut().text());
-    node.put("leads", member.leadsWrongly());
-    node.put("lastLines", List.of());
-    return node;
   }
 
   @Override
