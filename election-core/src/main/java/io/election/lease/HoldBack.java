@@ -7,7 +7,9 @@ import io.election.store.LeadershipCondition;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseSettings;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -19,10 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class HoldBack {
 
-  private static final String ASKED = "the Precedence of this node";
-
-  private static final String ASIDE =
-      "this node stands aside until it answers: mend the bean of this type";
+  private static final String ASIDE = "this node stands aside until it answers: mend that bean";
 
   private static final Turn NO_ANSWER = Turn.standAside("there is no answer");
 
@@ -37,6 +36,9 @@ final class HoldBack {
   private final long timeout;
 
   private final ElectionLog log;
+
+  /** What is asked, for the log. */
+  private final String asked;
 
   /** The questions that are not answered yet, or whose answer nobody has read. */
   private final Map<String, Question> questions = new HashMap<>();
@@ -68,6 +70,14 @@ final class HoldBack {
     this.answers = answers;
     this.timeout = settings.operationTimeout().toNanos();
     this.log = log;
+    List<String> asked = new ArrayList<>();
+    if (condition != null) {
+      asked.add("a part of the list that is no store");
+    }
+    if (precedence != Precedence.NONE) {
+      asked.add("the Precedence of this node");
+    }
+    this.asked = String.join(", or ", asked);
   }
 
   /**
@@ -91,7 +101,7 @@ final class HoldBack {
     }
     if (!question.answer().isDone()) {
       if (isLate(question, now)) {
-        this.answers.late(serviceId, ASKED, ASIDE);
+        this.answers.late(serviceId, this.asked, ASIDE);
       }
       return Long.MAX_VALUE;
     }
@@ -130,7 +140,7 @@ final class HoldBack {
             && row.isReleased()
             && row.leaderId().equals(candidacy.node().id()),
         this.members.readSince(serviceId, opensAt));
-    return this.answers.askLater(serviceId, ASKED, () -> turn(opening), NO_ANSWER, ASIDE);
+    return this.answers.askLater(serviceId, this.asked, () -> turn(opening), NO_ANSWER, ASIDE);
   }
 
   private Turn turn(OpenElection opening) {

@@ -256,6 +256,30 @@ class JointElectionTest {
   }
 
   @Test
+  void partThatDoesNotReturnIsNamedInTheLog(CapturedOutput output) {
+    CountDownLatch end = new CountDownLatch(1);
+    SwitchedElection slow = new SwitchedElection() {
+
+      @Override
+      public void becomeLeader() {
+        try {
+          end.await();
+        } catch (InterruptedException ex) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    };
+    with("slow,Second").withBean("slow", ElectionService.class, () -> slow).run((context) -> {
+      patiently()
+          .untilAsserted(() -> assertThat(output)
+              .contains(
+                  "election 'orders': a part of the list that is no store has not answered yet"));
+      assertThat(output).doesNotContain("Precedence");
+      end.countDown();
+    });
+  }
+
+  @Test
   void partIsNotTheElectionWhereThatIsDisabled() {
     this.withLegacy.withPropertyValues("as.election.enabled=false").run((context) -> {
       assertThat(context.getBean(ElectionService.class)).isNotSameAs(this.legacy);
