@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactory;
@@ -83,8 +84,9 @@ final class JointParts {
 
   private Function<String, ElectionService> service(ListedPart part) {
     ElectionService service = this.beanFactory.getBean(part.beanName(), ElectionService.class);
-    String own = service.serviceId();
-    if (!own.equals(this.serviceId) && !own.equals(UNNAMED)) {
+    // A mock returns null.
+    @Nullable String own = service.serviceId();
+    if (own != null && !own.equals(this.serviceId) && !own.equals(UNNAMED)) {
       throw ListedPart.invalid(
           this.listed.stream().map(ListedPart::name).toList(),
           "the election is '%s', but serviceId() of bean '%s' is '%s': all parts must mean the same election; let it return '%s', or set as.election.service-id=%s"

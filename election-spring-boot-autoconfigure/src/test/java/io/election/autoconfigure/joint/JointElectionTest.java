@@ -3,6 +3,9 @@ package io.election.autoconfigure.joint;
 import static io.election.autoconfigure.MysqlNode.awaitLeader;
 import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.Mockito.atLeastOnce;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.verify;
 
 import io.election.ElectionOperations;
 import io.election.ElectionRegistry;
@@ -253,6 +256,15 @@ class JointElectionTest {
     this.stores
         .withBean("legacyElection", ElectionService.class, () -> this.legacy)
         .run((context) -> assertThat(context.getBean(ElectionService.class)).isSameAs(this.legacy));
+  }
+
+  @Test
+  void partThatIsAMockKeepsNoNodeFromStarting() {
+    ElectionService mock = mock();
+    with("mock,Second").withBean("mock", ElectionService.class, () -> mock).run((context) -> {
+      patiently().untilAsserted(() -> verify(mock, atLeastOnce()).becomeLeader());
+      assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+    });
   }
 
   @Test
