@@ -9,8 +9,10 @@ import java.util.List;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.HierarchicalBeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -39,7 +41,20 @@ public final class ElectionPartsAutoConfiguration {
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnElectionSetting("as.election.enabled")
   @Import(Check.class)
-  static class CheckConfiguration {}
+  static class CheckConfiguration {
+
+    /** A service that a list misnames would replace the election, and its list would be ignored. */
+    @Bean
+    static BeanFactoryPostProcessor electionOfUnknownParts(Environment environment) {
+      return (beanFactory) -> {
+        for (String name : beanFactory.getBeanNamesForType(ElectionService.class, true, false)) {
+          if (!PartBeans.contains(beanFactory, name) && !ListedPart.isOfElection(name)) {
+            ListedPart.refuseUnknown(environment, beanFactory, name);
+          }
+        }
+      };
+    }
+  }
 
   static final class Check implements ImportBeanDefinitionRegistrar {
 

@@ -46,11 +46,39 @@ record ListedPart(String name, Kind kind, String beanName) {
       if (!seen.add(name)) {
         throw invalid(names, "it names '%s' twice; remove one of them".formatted(name));
       }
-      if ((name + ":").startsWith(ElectionServicesRegistrar.DEFAULT_BEAN_NAME + ":")) {
+      if (isOfElection(name)) {
         throw invalid(
             names,
             "'%s' is the name of the election itself, which cannot be a part of it; if that is a bean of the application, give the bean another name"
                 .formatted(name));
+      }
+    }
+  }
+
+  /** Returns whether a bean of this name is an election itself. */
+  static boolean isOfElection(String beanName) {
+    return (beanName + ":").startsWith(ElectionServicesRegistrar.DEFAULT_BEAN_NAME + ":");
+  }
+
+  /**
+   * Checks a list that a service of the application replaces.
+   *
+   * @param replacing the bean, which the list does not name
+   * @throws InvalidConfigurationPropertyValueException if a name means nothing in the application
+   */
+  static void refuseUnknown(
+      Environment environment, ListableBeanFactory beanFactory, String replacing) {
+    List<String> services =
+        Arrays.asList(beanFactory.getBeanNamesForType(ElectionService.class, true, false));
+    for (ElectionAlgorithm algorithm : ElectionAlgorithm.all(environment)) {
+      String name = algorithm.name();
+      if (!algorithm.isOurs()
+          && !services.contains(name)
+          && algorithm.storeBean(beanFactory) == null) {
+        throw invalid(
+            ElectionAlgorithm.names(environment),
+            "there is no bean '%s', and bean '%s', which it does not name, would be the election alone; name that bean, or remove '%s'"
+                .formatted(name, replacing, name));
       }
     }
   }

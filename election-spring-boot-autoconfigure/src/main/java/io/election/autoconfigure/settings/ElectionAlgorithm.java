@@ -90,6 +90,11 @@ public record ElectionAlgorithm(String name) {
     return this.name.equals(name);
   }
 
+  /** Returns whether the auto-configuration provides this algorithm. */
+  public boolean isOurs() {
+    return OURS.contains(this.name);
+  }
+
   /** Returns the name of the bean that keeps the leases, or {@code null} if there is none. */
   public @Nullable String storeBean(ListableBeanFactory beanFactory) {
     if (is(MANUAL_ALLOCATION)) {

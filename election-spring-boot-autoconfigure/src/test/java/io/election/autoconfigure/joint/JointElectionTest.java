@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
@@ -255,6 +256,26 @@ class JointElectionTest {
   void serviceThatIsNotNamedStillReplacesTheElection() {
     this.stores
         .withBean("legacyElection", ElectionService.class, () -> this.legacy)
+        .run((context) -> assertThat(context.getBean(ElectionService.class)).isSameAs(this.legacy));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"legacyElecton", "alias"})
+  void serviceThatIsMisnamedIsRefused(String name) {
+    assertThat(StartFailure.text(with(name + ",Second")
+            .withBean("legacyElection", ElectionService.class, () -> this.legacy)
+            .withInitializer(
+                (context) -> context.getBeanFactory().registerAlias("legacyElection", "alias"))))
+        .contains("as.election.algorithm is '" + name + ", Second'")
+        .contains(
+            "there is no bean '" + name + "', and bean 'legacyElection', which it does not name")
+        .contains("name that bean, or remove '" + name + "'");
+  }
+
+  @Test
+  void scriptedElectionReplacesAListWhosePartsATestLeavesOut() {
+    with("legacyElection,Second")
+        .withBean("electionService", ElectionService.class, () -> this.legacy)
         .run((context) -> assertThat(context.getBean(ElectionService.class)).isSameAs(this.legacy));
   }
 
