@@ -33,9 +33,10 @@ public interface LeaderWork {
 
   /**
    * Called when the lease no longer covers leader work of a term: another node may lead from now
-   * on. This happens when the lease has expired or the record was changed by another process.
-   * Otherwise it happens when a leader that steps down has handed its lease back, or when its drain
-   * timeout is over. In the latter case it is about to hand the lease back; only an elector that
+   * on. This happens when the lease has expired, the record was changed by another process, or a
+   * part of a list that is no store no longer names this node. Otherwise it happens when a leader
+   * that steps down has handed its lease back, or when its drain timeout is over. In the latter
+   * case it is about to hand the lease back; only an elector that
    * was stopped keeps the lease until the work has ended.
    *
    * <p>The call comes on time even while a call to the store hangs or a listener blocks. It is made

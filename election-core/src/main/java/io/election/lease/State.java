@@ -121,7 +121,8 @@ sealed interface State {
 
     @Override
     public long protectedFor(Reading reading) {
-      return this.displaced
+      // A part that no longer names this node may name another one, whatever the lease says.
+      return this.displaced || staysCandidate()
           ? 0
           : Math.max(
               Math.min(this.deadline.remaining(reading), this.drainUntil - reading.now()), 0);

@@ -312,6 +312,30 @@ class JointElectionTest {
     });
   }
 
+  /** Another node may lead by that part alone, as long as this one holds the leases for its work. */
+  @Test
+  void workIsInterruptedWhenAPartIsLost() {
+    this.withLegacy.withPropertyValues("as.election.drain-timeout=90s").run((context) -> {
+      ElectionService election = awaitLeader(context);
+      Job job = context.getBean(Job.class);
+      CountDownLatch begun = new CountDownLatch(1);
+      CountDownLatch interrupted = new CountDownLatch(1);
+      CountDownLatch end = new CountDownLatch(1);
+      Thread worker = new Thread(() -> job.waitBeyondInterrupt(begun, interrupted, end));
+      worker.start();
+      begun.await();
+      this.legacy.lostLeader();
+      assertThat(election.isLeader()).isFalse();
+      patiently().until(() -> interrupted.getCount() == 0);
+      Set<String> orders = Set.of("orders");
+      LeaseStore second = context.getBean("secondLeaseStore", LeaseStore.class);
+      assertThat(second.read(orders).get("orders").row().isReleased()).isFalse();
+      end.countDown();
+      worker.join();
+      awaitLeader(context);
+    });
+  }
+
   @Test
   void partIsNotTheElectionWhereThatIsDisabled() {
     this.withLegacy.withPropertyValues("as.election.enabled=false").run((context) -> {
@@ -549,6 +573,16 @@ class JointElectionTest {
     @LeaderOnly
     public String run() {
       return "ran";
+    }
+
+    @LeaderOnly(interruptOnLoss = true)
+    public void waitBeyondInterrupt(
+        CountDownLatch begun, CountDownLatch interrupted, CountDownLatch end) {
+      waitFor(begun, interrupted);
+      if (Thread.interrupted()) {
+        interrupted.countDown();
+      }
+      waitFor(begun, end);
     }
 
     @LeaderOnly
