@@ -54,8 +54,9 @@ final class EtcdErrors {
           .formatted(text);
     }
     if (ex.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
-      return "etcd at %s has not answered within %s ms. Is it slow, cut off, or without a quorum? (%s)"
-          .formatted(endpoints, timeout.toMillis(), text);
+      // Without gRPC's text: its nanoseconds differ each time, and equal failures are logged once.
+      return "etcd at %s has not answered within %s ms. Is it slow, cut off, or without a quorum?"
+          .formatted(endpoints, timeout.toMillis());
     }
     return "etcd at %s failed: %s. Is the endpoint right (http or https), and the cluster up?"
         .formatted(endpoints, text);

@@ -48,6 +48,17 @@ class EtcdErrorsTest {
     assertThat(explained(failure)).contains(told);
   }
 
+  /** The log repeats equal failures once a minute. */
+  @Test
+  void timeoutsOfDifferentLengthsAreEqualFailures() {
+    assertThat(explained(Status.DEADLINE_EXCEEDED
+            .withDescription("CallOptions deadline exceeded after 0.199960172s.")
+            .asRuntimeException()))
+        .isEqualTo(explained(Status.DEADLINE_EXCEEDED
+            .withDescription("CallOptions deadline exceeded after 0.199842116s.")
+            .asRuntimeException()));
+  }
+
   @Test
   void aTransactionWithTooManyOperationsIsTooLong() {
     StatusRuntimeException failure = Status.INVALID_ARGUMENT
