@@ -264,10 +264,15 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
 
   /**
    * {@inheritDoc} Writes only to the parts that name the holder as the record of the list does: the
-   * others belong to other nodes, or to any. They are compared when the lease is acquired.
+   * others belong to other nodes, or to any. They are compared when the lease is acquired. Writes
+   * nothing while a part that is no store does not name this node.
    */
   @Override
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
+    if (!this.list.services().areLed(serviceId)) {
+      // The node that has that part waits until the others have rested for a lease.
+      return Optional.empty();
+    }
     List<@Nullable LeaseRow> rows = new ArrayList<>(JointRule.parts(seen));
     for (int i = 0; i < rows.size(); i++) {
       LeaseRow row = rows.get(i);

@@ -464,8 +464,21 @@ class ServicePartTest {
 
     run(LEASE.multipliedBy(2), node);
 
-    assertThat(calls).isNotEmpty().doesNotContain("acquire");
+    assertThat(calls).containsOnly("read", "history");
     assertThat(node.events).isEmpty();
+  }
+
+  @Test
+  void aNodeThatLosesThePartWhileItClaimsTheLeaseLeavesTheLeaseToOthers() {
+    Node claimant = new Node("x").join();
+    run(ofSeconds(1), claimant);
+    Node other = new Node("y").join();
+    run(ofSeconds(4), claimant, other);
+    this.legacyLeader = "y";
+
+    run(LEASE, claimant, other);
+
+    assertThat(other.service.isLeader()).isTrue();
   }
 
   /** A node with threads of its own, which leads. */
