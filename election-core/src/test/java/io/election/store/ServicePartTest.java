@@ -31,6 +31,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nodes on a list of an election of the application and a store. */
 class ServicePartTest {
@@ -304,6 +305,22 @@ class ServicePartTest {
   }
 
   @Test
+  void aNoThatComesLateEndsNoLaterTerm() {
+    Node leader = leader();
+    leader.legacy.answer = () -> {
+      leader.legacy.answer = () -> "x".equals(this.legacyLeader);
+      leader.service.lostLeader();
+      run(LEASE.plusSeconds(2), leader);
+      return false;
+    };
+
+    assertThat(leader.service.isLeader()).isFalse();
+
+    assertThat(leader.service.isLeader()).isTrue();
+    assertThat(leader.service.term()).hasValue(2);
+  }
+
+  @Test
   void aPartThatThrowsMakesNoLeaderAndIsShown() {
     Node leader = leader();
     leader.legacy.answer = () -> {
@@ -369,6 +386,33 @@ class ServicePartTest {
     leader.link.before((name) -> {});
     run(LEASE.plusSeconds(2), leader, other);
     assertThat(other.service.isLeader()).as("once it has waited for the lease").isTrue();
+  }
+
+  @Test
+  void aPartIsKeptForAsLongAsTheLeaseIsClaimed() {
+    this.database.replace(JOBS, "x", LEASE.multipliedBy(3).toMillis(), 0);
+    Node node = new Node("x").join();
+
+    run(LEASE.multipliedBy(3).plusSeconds(1), node);
+
+    assertThat(node.service.isLeader()).isTrue();
+    assertThat(node.legacy.calls).containsExactly("become");
+  }
+
+  @Test
+  void aPartIsKeptOnceTheRecordIsCreated() {
+    this.legacyLeader = "x";
+    Node node = new Node("x").join();
+    node.link.before((name) -> {
+      throw new LeaseStoreException("out of reach");
+    });
+    run(LEASE.minusSeconds(1), node);
+    node.link.before((name) -> {});
+
+    run(LEASE.plusSeconds(2), node);
+
+    assertThat(node.service.isLeader()).isTrue();
+    assertThat(node.legacy.calls).isEmpty();
   }
 
   @Test
@@ -495,13 +539,17 @@ class ServicePartTest {
     volatile boolean working;
 
     Running() {
+      this(SETTINGS);
+    }
+
+    Running(LeaseSettings settings) {
       List<JointPart> parts = List.of(
           new JointPart.Leases("db", ServicePartTest.this.database.new Store()),
           new JointPart.Service("legacy", (serviceId) -> this.legacy));
       AtomicLong clock = ServicePartTest.this.clock;
       this.elector = new Elector(
-          JointLeaseStore.of(parts, SETTINGS, () -> "x", clock::get, ServicePartTest.this.threads),
-          SETTINGS,
+          JointLeaseStore.of(parts, settings, () -> "x", clock::get, ServicePartTest.this.threads),
+          settings,
           () -> "x",
           (serviceId) -> this.working,
           this.events::add,
@@ -510,7 +558,7 @@ class ServicePartTest {
       this.service = new LeaseElectionService(JOBS, this.elector);
       this.elector.start(List.of(this.service));
       Awaitility.await().pollInterval(ofMillis(2)).until(() -> {
-        clock.addAndGet(ofMillis(100).toNanos());
+        clock.addAndGet(settings.leaseDuration().toNanos() / 100);
         this.elector.wakeUp();
         return this.service.isLeader();
       });
@@ -522,6 +570,19 @@ class ServicePartTest {
     Running node = new Running();
     this.legacyLeader = "z";
     Awaitility.await().until(() -> node.events.size() == 2 && row().isReleased());
+    node.elector.stop();
+  }
+
+  @Test
+  void aNoThatOnlyTheApplicationHearsIsActedUponAtOnce() {
+    Running node = new Running(new LeaseSettings(
+        LEASE.multipliedBy(60), ofSeconds(120), ofSeconds(60), ofSeconds(300), true));
+    Thread application = Thread.currentThread();
+    node.legacy.answer = () -> Thread.currentThread() != application;
+
+    assertThat(node.service.isLeader()).isFalse();
+
+    Awaitility.await().until(() -> row().term() == 2);
     node.elector.stop();
   }
 
@@ -643,6 +704,84 @@ class ServicePartTest {
   }
 
   @Test
+  void aPartIsSilentWhileAQuestionWaitsForItsAnswer() {
+    List<Runnable> tasks = new ArrayList<>();
+    Parts parts = new Parts(tasks::add);
+    parts.second.answer = () -> true;
+    parts.first.answer = () -> true;
+    parts.services.ask();
+    assertThat(parts.services.areLed(JOBS)).isTrue();
+    Wakes wakes = new Wakes();
+    LeaseStore.Watch watch = parts.services.watch(wakes);
+    tasks.clear();
+    parts.first.answer = () -> {
+      parts.first.answer = () -> true;
+      this.clock.addAndGet(SETTINGS.operationTimeout().toNanos() + 1);
+      assertThat(parts.services.areLed(JOBS)).isFalse();
+      assertThat(parts.services.confirm(JOBS)).isFalse();
+      parts.services.used(Set.of(JOBS));
+      return true;
+    };
+
+    parts.services.ask();
+
+    watch.close();
+    tasks.remove(0).run();
+    assertThat(wakes.count).as("only the caller can find out").hasValue(1);
+    this.clock.addAndGet(SETTINGS.operationTimeout().toNanos() + 1);
+    assertThat(parts.services.confirm(JOBS)).as("no question waits").isTrue();
+  }
+
+  @Test
+  void aQuestionThatFailsCountsAsNo() {
+    Parts parts = new Parts(Runnable::run);
+    parts.first.answer = () -> true;
+    parts.second.answer = () -> true;
+    parts.services.ask();
+    parts.first.answer = () -> {
+      throw new IllegalStateException("injected");
+    };
+
+    parts.services.ask();
+
+    assertThat(parts.services.areLed(JOBS)).isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aPartThatHasLetGoMayNameTheNodeAgain(boolean toldToLead) {
+    Parts parts = new Parts(Runnable::run);
+    parts.first.answer = () -> true;
+    parts.services.ask();
+    parts.services.letGo(JOBS);
+    parts.first.answer = () -> parts.first.calls.contains("become");
+    if (toldToLead) {
+      parts.services.stand(JOBS);
+    } else {
+      parts.services.ask();
+    }
+    this.clock.addAndGet(LEASE.toNanos() + 1);
+    parts.first.answer = () -> true;
+
+    parts.services.ask();
+
+    assertThat(parts.list.health().get("first").failure()).isNull();
+  }
+
+  @Test
+  void aPartThatDoesNotLetGoIsToldOnceInALease() {
+    Parts parts = new Parts(Runnable::run);
+    parts.first.answer = () -> true;
+
+    for (int second = 0; second < 30; second++) {
+      parts.services.ask();
+      this.clock.addAndGet(ofSeconds(1).toNanos());
+    }
+
+    assertThat(parts.first.calls).containsExactly("lost", "lost");
+  }
+
+  @Test
   void aPartThatBlocksWhenItIsToLetGoIsStillAsked() {
     Parts parts = new Parts(this.threads);
     CountDownLatch released = new CountDownLatch(1);
@@ -697,6 +836,20 @@ class ServicePartTest {
     parts.services.read(Set.of(JOBS));
     parts.services.stand(JOBS);
     assertThat(parts.first.calls).as("after a restart").containsExactly("become");
+  }
+
+  @Test
+  void aPartThatIsBeingAskedWhenTheListIsClosedIsLetGo() {
+    Parts parts = new Parts(Runnable::run);
+    parts.first.answer = () -> {
+      parts.first.answer = () -> true;
+      parts.list.close();
+      return false;
+    };
+
+    assertThat(parts.services.stand(JOBS)).isNotEmpty();
+
+    assertThat(parts.first.calls).endsWith("lost");
   }
 
   @Test
