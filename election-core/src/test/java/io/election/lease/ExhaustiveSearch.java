@@ -12,8 +12,10 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
 import io.election.lease.Step.Wait;
+import io.election.store.JointMutant;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore.Reading;
 import io.election.store.LeaseStoreException;
 import io.election.store.MemoryLeaseStore.Version;
 import io.election.store.SimulatedDatabase;
@@ -30,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +42,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Time advances in ticks. Within a tick the nodes may do any number of things in any order, and
  * a node may do nothing for any length of time, as if paused. A request is sent, executed and
  * answered in separate steps. The request or its answer may be lost. A request that its sender has
- * given up may still be executed at any later time.
+ * given up may still be executed at any later time. For nodes on lists all this is true of each call
+ * to a part, and the first node leads when the search begins.
  *
  * <p>States that differ only in ways that no rule can distinguish count as one: instants are
  * relative to now and capped at the longest lease, and versions are compared only for equality. For
@@ -108,16 +112,27 @@ final class ExhaustiveSearch {
 
   private static final Object NOTHING = new Object();
 
-  /** A request under way; {@code outcome} is {@code NOTHING} until it has been executed. */
-  private record Pending(Sent call, Object outcome) {
+  /**
+   * A request under way; {@code outcome} is {@code NOTHING} until it has been executed. A request to
+   * a list has the answers of some parts until then.
+   */
+  private record Pending(Sent call, Object outcome, List<Object> answers) {
+
+    Pending(Sent call, Object outcome) {
+      this(call, outcome, List.of());
+    }
 
     boolean mayBeLate() {
       return this.outcome == NOTHING && !(this.call.step() instanceof Read);
     }
   }
 
-  /** A request that its sender has given up in one of its lives, and that is still under way. */
-  private record Late(Sent call, int life) {}
+  /**
+   * A request that its sender has given up in one of its lives, and that is still under way.
+   *
+   * @param call a {@link Sent}, or a {@link PartByPart.Call} to a part of a list
+   */
+  private record Late(Object call, int life) {}
 
   /** A process, and how often it has died. */
   private record Part(
@@ -134,8 +149,8 @@ final class ExhaustiveSearch {
       return new Part(candidacy, pending, this.late, this.life);
     }
 
-    Part givingUp(Candidacy candidacy, Sent late) {
-      return new Part(candidacy, null, new Late(late, this.life), this.life);
+    Part givingUp(Candidacy candidacy, @Nullable Pending pending, Object late) {
+      return new Part(candidacy, pending, new Late(late, this.life), this.life);
     }
 
     Part begun(Candidacy candidacy, @Nullable Late late) {
@@ -146,7 +161,12 @@ final class ExhaustiveSearch {
   private record Spent(int crashes, int commands, int edits) {}
 
   private record World(
-      long tick, Snapshot tables, List<Part> parts, Spent spent, long granted, boolean termBroken) {
+      long tick,
+      List<Snapshot> tables,
+      List<Part> parts,
+      Spent spent,
+      long granted,
+      boolean termBroken) {
 
     long now() {
       return this.tick * TICK;
@@ -166,7 +186,7 @@ final class ExhaustiveSearch {
       return new World(this.tick, this.tables, parts, this.spent, this.granted, this.termBroken);
     }
 
-    World with(Snapshot tables, long granted, boolean termBroken) {
+    World with(List<Snapshot> tables, long granted, boolean termBroken) {
       return new World(this.tick, tables, this.parts, this.spent, granted, termBroken);
     }
 
@@ -192,7 +212,11 @@ final class ExhaustiveSearch {
 
   private final Rules rules;
 
-  private final SimulatedDatabase database = new SimulatedDatabase();
+  /** The only database, or that of each part of the lists. */
+  private final List<SimulatedDatabase> databases;
+
+  /** The nodes on lists; {@code null} if all are on the only database. */
+  private final @Nullable PartByPart lists;
 
   /** By token, the access of each life of each process. */
   private final Map<String, Rules.Access> accesses = new HashMap<>();
@@ -212,6 +236,18 @@ final class ExhaustiveSearch {
   private @Nullable String broken;
 
   ExhaustiveSearch(Bounds bounds, Rules rules, int livenessEvery) {
+    this(bounds, rules, livenessEvery, null);
+  }
+
+  /** A search of nodes on lists, by the names of their parts. */
+  ExhaustiveSearch(Bounds bounds, int livenessEvery, List<String> lists, JointMutant mutant) {
+    this(bounds, Rules.PRODUCTION, livenessEvery, new PartByPart(lists, mutant));
+  }
+
+  private ExhaustiveSearch(
+      Bounds bounds, Rules rules, int livenessEvery, @Nullable PartByPart lists) {
+    this.lists = lists;
+    this.databases = lists != null ? lists.databases() : List.of(new SimulatedDatabase());
     this.bounds = bounds;
     this.rules = rules;
     this.livenessEvery = livenessEvery;
@@ -286,21 +322,45 @@ final class ExhaustiveSearch {
 
   private Object executed(Sent call, int i, int life) {
     try {
-      return this.rules.execute(
-          call,
-          this.accesses.computeIfAbsent(
-              token(i, life), (token) -> Rules.Access.of(this.database, token)));
+      return this.lists != null
+          ? this.lists.execute(call, i, this.nodes.get(i), token(i, life))
+          : this.rules.execute(
+              call,
+              this.accesses.computeIfAbsent(
+                  token(i, life), (token) -> Rules.Access.of(this.databases.get(0), token)));
     } catch (LeaseStoreException ex) {
       throw new IllegalStateException(ex);
     }
   }
 
-  private World initial() {
-    this.database.restore(Sent.SERVICE, new Snapshot(null, null, 0, null, 0));
-    List<Part> parts = this.nodes.stream()
-        .map((node) -> new Part(Candidacy.start(node, 0), null, null, 0))
+  private void restore(List<Snapshot> tables) {
+    for (int i = 0; i < tables.size(); i++) {
+      this.databases.get(i).restore(Sent.SERVICE, tables.get(i));
+    }
+  }
+
+  private List<Snapshot> snapshots() {
+    return this.databases.stream()
+        .map((database) -> database.snapshot(Sent.SERVICE))
         .toList();
-    return new World(0, this.database.snapshot(Sent.SERVICE), parts, new Spent(0, 0, 0), 0, false);
+  }
+
+  private World initial() {
+    // No two databases number their writes alike.
+    restore(IntStream.range(0, this.databases.size())
+        .mapToObj((i) -> new Snapshot(null, null, 0, null, i * 1_000_000L))
+        .toList());
+    long tick = 0;
+    List<Part> parts = new ArrayList<>();
+    for (Node node : this.nodes) {
+      Candidacy candidacy = Candidacy.start(node, tick * TICK);
+      while (this.lists != null && parts.isEmpty() && !(candidacy.state() instanceof Leader)) {
+        tick++;
+        candidacy = afterTurn(candidacy, 0, 0, tick * TICK, tick * TICK / 1_000_000);
+      }
+      parts.add(new Part(candidacy, null, null, 0));
+    }
+    return new World(tick, snapshots(), parts, new Spent(0, 0, 0), 0, false);
   }
 
   private int leaders(World world) {
@@ -372,16 +432,22 @@ final class ExhaustiveSearch {
     String name = this.names.get(i);
     Candidacy candidacy = world.candidacy(part);
     boolean executed = pending.outcome() != NOTHING;
-    if (executed) {
+    boolean fails = pending.outcome() instanceof LeaseStoreException;
+    if (!executed && this.lists != null) {
+      partByPart(this.lists, world, i, part, pending, visitor);
+    } else if (!executed) {
+      execute(world, i, part, call, null, visitor);
+    } else if (!fails) {
       Timing timing = call.answered(world.now(), world.wall());
       Candidacy answered = this.rules.answered(candidacy, call.step(), pending.outcome(), timing);
       visitor.visit(
-          world.with(i, part.sending(answered, null)),
+          answered(world, answered).with(i, part.sending(answered, null)),
           "%s is answered %s",
           name,
           pending.outcome());
-    } else {
-      execute(world, i, part, call, null, visitor);
+    }
+    if (this.lists != null && !fails) {
+      return;
     }
     Candidacy failed = this.rules.failed(candidacy, call.step(), world.now());
     visitor.visit(
@@ -390,32 +456,95 @@ final class ExhaustiveSearch {
         name);
     if (pending.mayBeLate() && part.late() == null && this.bounds.late() > 0) {
       visitor.visit(
-          world.with(i, part.givingUp(failed, call)),
+          world.with(i, part.givingUp(failed, null, call)),
           "%s gives up; the request is still on its way",
           name);
     }
   }
 
+  /** Terms of lists are granted one part after the other: they count when they are led. */
+  private World answered(World world, Candidacy answered) {
+    return this.lists != null
+            && answered.state() instanceof Leader leader
+            && this.rules.leads(answered, world.now(), world.wall())
+            && leader.term() != world.granted()
+        ? world.with(world.tables(), leader.term(), leader.term() < world.granted())
+        : world;
+  }
+
+  /** Makes the next call of a request to a list. */
+  private void partByPart(
+      PartByPart lists, World world, int i, Part part, Pending pending, Visitor visitor) {
+    String name = this.names.get(i);
+    Node node = this.nodes.get(i);
+    PartByPart.Call call =
+        (PartByPart.Call) lists.outcome(pending.call(), i, node, pending.answers());
+    Pending lost = answered(lists, i, pending, PartByPart.LOST);
+    restore(world.tables());
+    Object answer = call.make(lists.databases(), token(i, part.life()));
+    List<Snapshot> tables = snapshots();
+    if (tables.stream().allMatch((each) -> each.newestTerm() <= this.bounds.maxTerm())) {
+      World executed = world.with(tables, world.granted(), false);
+      visitor.visit(
+          executed.with(
+              i, part.sending(world.candidacy(part), answered(lists, i, pending, answer))),
+          "%s calls %s -> %s",
+          name,
+          call,
+          answer);
+      visitor.visit(
+          executed.with(i, part.sending(world.candidacy(part), lost)),
+          "%s calls %s; the answer is lost",
+          name,
+          call);
+    }
+    visitor.visit(
+        world.with(i, part.sending(world.candidacy(part), lost)),
+        "%s calls %s; the request is lost",
+        name,
+        call);
+    if (part.late() == null && this.bounds.late() > 0 && call.writes()) {
+      visitor.visit(
+          world.with(i, part.givingUp(world.candidacy(part), lost, call)),
+          "%s calls %s; the request is still on its way",
+          name,
+          call);
+    }
+  }
+
+  private Pending answered(PartByPart lists, int i, Pending pending, Object answer) {
+    List<Object> answers = new ArrayList<>(pending.answers());
+    answers.add(answer);
+    Object outcome = lists.outcome(pending.call(), i, this.nodes.get(i), answers);
+    return outcome instanceof PartByPart.Call
+        ? new Pending(pending.call(), NOTHING, answers)
+        : new Pending(pending.call(), outcome);
+  }
+
   private void execute(
-      World world, int i, Part part, Sent call, @Nullable Late late, Visitor visitor) {
-    this.database.restore(Sent.SERVICE, world.tables());
-    Object outcome = executed(call, i, late != null ? late.life() : part.life());
-    Snapshot tables = this.database.snapshot(Sent.SERVICE);
-    if (tables.newestTerm() > this.bounds.maxTerm()) {
+      World world, int i, Part part, Object call, @Nullable Late late, Visitor visitor) {
+    restore(world.tables());
+    int life = late != null ? late.life() : part.life();
+    Object outcome = call instanceof Sent sent
+        ? executed(sent, i, life)
+        : ((PartByPart.Call) call).make(this.databases, token(i, life));
+    List<Snapshot> tables = snapshots();
+    if (tables.stream().anyMatch((each) -> each.newestTerm() > this.bounds.maxTerm())) {
       return;
     }
-    long term = call.step() instanceof Acquire ? ((OptionalLong) outcome).orElse(-1) : -1;
+    Step step = call instanceof Sent sent ? sent.step() : null;
+    long term = step instanceof Acquire ? ((OptionalLong) outcome).orElse(-1) : -1;
     boolean broken = term >= 0 && term <= world.granted();
     Part after = late != null
         ? new Part(part.candidacy(), part.pending(), null, part.life())
-        : part.sending(part.candidacy(), new Pending(call, outcome));
+        : part.sending(part.candidacy(), new Pending((Sent) call, outcome));
     visitor.visit(
         world.with(i, after).with(tables, Math.max(world.granted(), term), broken),
         late != null
             ? "a late request of %s is executed: %s -> %s"
             : "%s's request is executed: %s -> %s",
         this.names.get(i),
-        call.step(),
+        step != null ? step : call,
         outcome);
   }
 
@@ -428,7 +557,11 @@ final class ExhaustiveSearch {
       visitor.visit(
           crashed.with(i, part.begun(fresh, part.late())), "%s is killed and starts", name);
       Pending pending = part.pending();
-      if (pending != null && pending.mayBeLate() && part.late() == null && this.bounds.late() > 0) {
+      if (pending != null
+          && this.lists == null
+          && pending.mayBeLate()
+          && part.late() == null
+          && this.bounds.late() > 0) {
         visitor.visit(
             crashed.with(i, part.begun(fresh, new Late(pending.call(), part.life()))),
             "%s is killed and starts; its request is still on its way",
@@ -468,44 +601,53 @@ final class ExhaustiveSearch {
     if (world.spent().edits() >= this.bounds.edits()) {
       return;
     }
-    LeaseRow row = world.tables().row();
+    for (int i = 0; i < this.databases.size(); i++) {
+      edit(world, this.databases.get(i), world.tables().get(i).row(), visitor);
+    }
+  }
+
+  private void edit(
+      World world, SimulatedDatabase database, @Nullable LeaseRow row, Visitor visitor) {
     for (String id : this.bounds.ids().stream().distinct().toList()) {
       if (row != null && !row.leaderId().equals(id)) {
         edited(
             world,
-            () -> this.database.edit(Sent.SERVICE, (old) -> SimulatedDatabase.named(old, id)),
+            () -> database.edit(Sent.SERVICE, (old) -> SimulatedDatabase.named(old, id)),
             visitor,
             "writes the name into the row: " + id);
       }
       if (this.bounds.everyEdit()) {
         edited(
             world,
-            () -> this.database.replace(Sent.SERVICE, id),
+            () -> database.replace(Sent.SERVICE, id),
             visitor,
             "replaces the row by one of " + id);
       }
     }
     if (this.bounds.everyEdit() && row != null) {
-      edited(world, () -> this.database.deleteRow(Sent.SERVICE), visitor, "deletes the row");
+      edited(world, () -> database.deleteRow(Sent.SERVICE), visitor, "deletes the row");
     }
     if (this.bounds.emptying()) {
-      edited(world, this.database::emptyTables, visitor, "empties both tables");
+      edited(world, database::emptyTables, visitor, "empties both tables");
     }
   }
 
   private void edited(World world, Runnable edit, Visitor visitor, String what) {
-    this.database.restore(Sent.SERVICE, world.tables());
+    restore(world.tables());
     edit.run();
-    Snapshot tables = this.database.snapshot(Sent.SERVICE);
-    long granted = tables.newestTerm() == 0 ? 0 : world.granted();
-    visitor.visit(world.spending(0, 0, 1).with(tables, granted, false), "an operator %s", what);
+    List<Snapshot> tables = snapshots();
+    boolean emptied = tables.stream().anyMatch((each) -> each.newestTerm() == 0);
+    visitor.visit(
+        world.spending(0, 0, 1).with(tables, emptied ? 0 : world.granted(), false),
+        "an operator %s",
+        what);
   }
 
   // ---- life
 
   /** Whether a process leads soon if nothing fails, no process is paused, and all take turns. */
   private boolean leads(World world) {
-    this.database.restore(Sent.SERVICE, world.tables());
+    restore(world.tables());
     List<Candidacy> candidacies = new ArrayList<>();
     for (Part part : world.parts()) {
       Pending pending = part.pending();
@@ -519,14 +661,8 @@ final class ExhaustiveSearch {
       long now = later.now();
       long wall = later.wall();
       for (int i = 0; i < candidacies.size(); i++) {
-        Candidacy candidacy = candidacies.get(i).at(new Clocks.Reading(now, wall, 0));
-        Step step = this.rules.next(candidacy, now, false);
-        for (int turn = 0; turn < 8 && !(step instanceof Wait); turn++) {
-          Sent call = Sent.by(candidacy, step, now, wall);
-          Object outcome = executed(call, i, world.parts().get(i).life());
-          candidacy = this.rules.answered(candidacy, step, outcome, call.answered(now, wall));
-          step = this.rules.next(candidacy, now, false);
-        }
+        Candidacy candidacy =
+            afterTurn(candidacies.get(i), i, world.parts().get(i).life(), now, wall);
         candidacies.set(i, candidacy);
         if (this.rules.leads(candidacy, now, wall)) {
           return true;
@@ -534,6 +670,19 @@ final class ExhaustiveSearch {
       }
     }
     return false;
+  }
+
+  /** Lets a process do what is due. */
+  private Candidacy afterTurn(Candidacy before, int i, int life, long now, long wall) {
+    Candidacy candidacy = before.at(new Clocks.Reading(now, wall, 0));
+    Step step = this.rules.next(candidacy, now, false);
+    for (int turn = 0; turn < 8 && !(step instanceof Wait); turn++) {
+      Sent call = Sent.by(candidacy, step, now, wall);
+      Object outcome = executed(call, i, life);
+      candidacy = this.rules.answered(candidacy, step, outcome, call.answered(now, wall));
+      step = this.rules.next(candidacy, now, false);
+    }
+    return candidacy;
   }
 
   // ---- the trace of a broken promise
@@ -560,7 +709,9 @@ final class ExhaustiveSearch {
         }
       });
     }
-    text.append("  tick %2d  the row: %s%n".formatted(last.tick(), last.tables().row()));
+    for (Snapshot tables : last.tables()) {
+      text.append("  tick %2d  the row: %s%n".formatted(last.tick(), tables.row()));
+    }
     for (int i = 0; i < last.parts().size(); i++) {
       text.append("           %s: %s%n"
           .formatted(this.names.get(i), last.parts().get(i).candidacy().state()));
@@ -598,12 +749,14 @@ final class ExhaustiveSearch {
       this.second = 2;
       this.written.clear();
       this.now = world.now();
-      Snapshot tables = world.tables();
+      LeaseRow first = world.tables().get(0).row();
+      this.version = first != null ? Version.of(first).number() : 0;
+      for (Snapshot tables : world.tables()) {
+        row(tables.row());
+        put(owner(world, tables), bit(tables.sealed()), tables.newestTerm());
+        put(tables.newest() != null ? tables.newest().leaseMillis() : -1);
+      }
       Spent spent = world.spent();
-      this.version = tables.row() != null ? Version.of(tables.row()).number() : 0;
-      row(tables.row());
-      put(owner(world), bit(tables.sealed()), tables.newestTerm());
-      put(tables.newest() != null ? tables.newest().leaseMillis() : -1);
       put(spent.crashes(), spent.commands(), spent.edits(), world.granted());
       for (int i = 0; i < world.parts().size(); i++) {
         Part part = world.parts().get(i);
@@ -614,11 +767,14 @@ final class ExhaustiveSearch {
         if (pending != null) {
           call(pending.call(), part.candidacy());
           outcome(pending.outcome());
+          pending.answers().forEach(this::value);
         }
         Late late = part.late();
         put(late != null ? part.life() - late.life() : -8);
-        if (late != null) {
-          call(late.call(), part.candidacy());
+        if (late != null && late.call() instanceof Sent sent) {
+          call(sent, part.candidacy());
+        } else if (late != null) {
+          value(late.call());
         }
       }
       return new Fingerprint(this.first, this.second);
@@ -629,7 +785,11 @@ final class ExhaustiveSearch {
         put(-1);
         return;
       }
-      Version version = Version.of(row);
+      if (!(row.version() instanceof Version version)) {
+        put(id(row.leaderId()), row.term(), orElse(row.leaseMillis(), -2), bit(row.own()));
+        SimulatedDatabase.parts(row).forEach(this::row);
+        return;
+      }
       int known = this.written.indexOf(version.written());
       if (known < 0) {
         known = this.written.size();
@@ -668,9 +828,10 @@ final class ExhaustiveSearch {
           ? Rules.row(pending.outcome())
           : null;
       long led = part.candidacy().remembered().ledTerm();
-      LeaseRow row = world.tables().row();
-      boolean owns = token(i, part.life()).equals(world.tables().owner());
+      LeaseRow row = world.tables().get(0).row();
+      boolean owns = token(i, part.life()).equals(world.tables().get(0).owner());
       return ExhaustiveSearch.this.bounds.emptying()
+          || ExhaustiveSearch.this.lists != null
           || (owns && row != null && row.term() == led)
           || (seen != null && isOwnIn(led, seen.row()))
           || isOwnIn(led, answer);
@@ -681,9 +842,9 @@ final class ExhaustiveSearch {
     }
 
     /** The number of the process that sealed the row, in its present life. */
-    private long owner(World world) {
+    private long owner(World world, Snapshot tables) {
       for (int i = 0; i < world.parts().size(); i++) {
-        if (token(i, world.parts().get(i).life()).equals(world.tables().owner())) {
+        if (token(i, world.parts().get(i).life()).equals(tables.owner())) {
           return i;
         }
       }
@@ -784,6 +945,30 @@ final class ExhaustiveSearch {
       } else if (outcome instanceof Optional<?>) {
         put(35);
         row(Rules.row(outcome));
+      } else {
+        // It failed, whatever the text says.
+        put(37);
+      }
+    }
+
+    /** An answer of a part, or an argument of a call to it. */
+    private void value(@Nullable Object value) {
+      if (value instanceof PartByPart.Call call) {
+        put(38, call.part(), call.method().getName().hashCode());
+        call.arguments().forEach(this::value);
+      } else if (value instanceof LeaseRow row) {
+        row(row);
+      } else if (value instanceof Optional<?> found) {
+        put(35);
+        value(found.orElse(null));
+      } else if (value instanceof Map<?, ?> found) {
+        put(39, found.size());
+        found.values().forEach(this::value);
+      } else if (value instanceof Reading reading) {
+        row(reading.row());
+      } else if (value != null) {
+        // The others are equal if their texts are.
+        put(value.toString().hashCode());
       }
     }
   }

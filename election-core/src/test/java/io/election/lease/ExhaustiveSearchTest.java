@@ -5,6 +5,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.election.lease.ExhaustiveSearch.Bounds;
 import io.election.lease.ExhaustiveSearch.Result;
+import io.election.store.JointMutant;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -81,9 +82,46 @@ class ExhaustiveSearchTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource
   void twoNeverLead(String what, boolean complete, int maxStates, Bounds bounds) {
+    search(what, complete, maxStates, bounds, new ExhaustiveSearch(bounds, Rules.PRODUCTION, 8));
+  }
+
+  private static Stream<Arguments> twoOnListsNeverLead() {
+    return Stream.concat(
+        Stream.of(
+            arguments(
+                List.of("ab", "ba"), THOROUGH, new Bounds(TWO, EQUAL, 2, 0, 0, 0, 0, false, false)),
+            arguments(
+                List.of("ab", "b"), THOROUGH, new Bounds(TWO, EQUAL, 2, 0, 0, 0, 0, false, false))),
+        Stream.of(
+                arguments(
+                    List.of("ab", "ba"),
+                    false,
+                    new Bounds(TWO, UNEQUAL, 2, 1, 0, 0, 0, false, false)),
+                arguments(
+                    List.of("ab", "b"),
+                    false,
+                    new Bounds(TWO, UNEQUAL, 3, 1, 1, 1, 0, false, false)),
+                arguments(
+                    List.of("ab", "b"), false, new Bounds(TWO, EQUAL, 2, 0, 0, 0, 1, true, false)))
+            .filter((deep) -> THOROUGH));
+  }
+
+  /** The same for each call to a part of a list. */
+  @ParameterizedTest(name = "{0} {2}")
+  @MethodSource
+  void twoOnListsNeverLead(List<String> lists, boolean complete, Bounds bounds) {
+    search(
+        "the lists %s".formatted(lists),
+        complete,
+        complete ? 1_000_000 : THOROUGH ? SOME : 10_000,
+        bounds,
+        new ExhaustiveSearch(bounds, 32, lists, JointMutant.NONE));
+  }
+
+  private static void search(
+      String what, boolean complete, int maxStates, Bounds bounds, ExhaustiveSearch search) {
     long began = System.nanoTime();
-    Result result =
-        new ExhaustiveSearch(bounds, Rules.PRODUCTION, 8).run(DEEPER > 0 ? DEEPER : maxStates);
+    Result result = search.run(DEEPER > 0 ? DEEPER : maxStates);
     System.out.printf(
         Locale.ROOT,
         "search, %s, %s: %d states, %s, with a leader in %d, %.1f s%n",
@@ -102,5 +140,26 @@ class ExhaustiveSearchTest {
           .as("no state within the bounds was left out")
           .isTrue();
     }
+  }
+
+  private static Stream<Arguments> aMistakeInListsIsFound() {
+    Bounds plain = new Bounds(TWO, EQUAL, 2, 0, 0, 0, 0, false, false);
+    return Stream.of(
+        arguments(JointMutant.THE_FIRST_PART_IS_LED_ALONE, List.of("ab", "b"), plain),
+        arguments(JointMutant.ONE_PART_THAT_IS_RENEWED_IS_ENOUGH, List.of("ab", "b"), plain),
+        arguments(JointMutant.WHAT_IS_FOUND_IS_ACQUIRED, List.of("ab", "ba"), plain),
+        arguments(
+            JointMutant.THE_LEASE_OF_THE_FIRST_PART_COUNTS,
+            List.of("ab", "b"),
+            new Bounds(TWO, UNEQUAL, 3, 0, 0, 0, 0, false, false)));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void aMistakeInListsIsFound(JointMutant mutant, List<String> lists, Bounds bounds) {
+    Result result = new ExhaustiveSearch(bounds, 32, lists, mutant).run(100_000);
+
+    System.out.printf(Locale.ROOT, "%s: the search, state %d%n", mutant, result.states());
+    assertThat(result.broken()).startsWith("Two leaders");
   }
 }

@@ -14,7 +14,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The list of production, and mistakes in it. */
-enum JointMutant {
+public enum JointMutant {
   NONE,
 
   THE_LEASE_OF_THE_FIRST_PART_COUNTS {
@@ -162,6 +162,13 @@ enum JointMutant {
 
   JointLeaseStore list(StoreList list, Supplier<String> nodeId) {
     return new JointLeaseStore(list, nodeId, rule());
+  }
+
+  /** Returns the store of a node on a list, or on a part alone. */
+  public LeaseStore store(List<JointPart> parts, LeaseSettings settings, String nodeId) {
+    return parts.size() == 1 && parts.get(0) instanceof JointPart.Leases alone
+        ? alone.store()
+        : list(new StoreList(parts, settings, () -> 0, Runnable::run), () -> nodeId);
   }
 
   /** Returns the name of a part in the list of a process. */

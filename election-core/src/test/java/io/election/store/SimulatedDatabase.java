@@ -111,6 +111,11 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     this.rows.put(to, Objects.requireNonNull(this.rows.get(from)));
   }
 
+  /** Returns the records of the parts of which the record of a list consists. */
+  public static List<@Nullable LeaseRow> parts(LeaseRow joint) {
+    return JointRule.parts(joint);
+  }
+
   public static Row named(Row row, String leaderId) {
     return edited(row, leaderId, row.term(), row.leaseMillis());
   }
