@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Elector;
@@ -356,6 +357,34 @@ class ServicePartTest {
   }
 
   @Test
+  void aFailureLastsUntilWhatHasFailedSucceeds() {
+    Parts parts = new Parts(Runnable::run);
+    parts.first.answer = () -> {
+      throw new IllegalStateException("injected");
+    };
+    parts.services.ask();
+    this.clock.addAndGet(ofSeconds(3).toNanos());
+    parts.services.stand(JOBS);
+    assertThat(parts.first.calls).as("a command that succeeds").hasSize(1);
+    assertThat(parts.list.health().get("first").failing()).isEqualTo(ofSeconds(3));
+
+    parts.first.onCommand = () -> {
+      throw new IllegalStateException("no table");
+    };
+    this.clock.addAndGet(ofSeconds(3).toNanos());
+    parts.services.stand(JOBS);
+    parts.services.ask();
+    parts.first.answer = () -> false;
+    parts.services.ask();
+    assertThat(parts.list.health().get("first").failing()).isEqualTo(ofSeconds(6));
+
+    parts.first.onCommand = () -> {};
+    this.clock.addAndGet(ofSeconds(3).toNanos());
+    parts.services.stand(JOBS);
+    assertThat(parts.list.health().get("first").failure()).isNull();
+  }
+
+  @Test
   void aPartThatDoesNotLetGoIsReportedUntilItDoes() {
     Node leader = leader();
     leader.legacy.answer = () -> true;
@@ -523,6 +552,22 @@ class ServicePartTest {
     run(LEASE, claimant, other);
 
     assertThat(other.service.isLeader()).isTrue();
+  }
+
+  @Test
+  void noLeaseIsTouchedOrTakenWithoutThePart() throws Exception {
+    this.database.replace(JOBS, "x", LEASE.toMillis(), 0);
+    Node node = new Node("x");
+    LeaseRow row = node.list.read(Set.of(JOBS)).get(JOBS).row();
+    LeaseStore.Claim claim =
+        new LeaseStore.Claim("x", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.EXPIRED);
+
+    assertThat(node.list.touch(JOBS, row)).isEmpty();
+    assertThat(node.list.acquire(JOBS, row, claim)).isEmpty();
+
+    assertThat(node.list.stand(JOBS)).isEmpty();
+    LeaseRow touched = node.list.touch(JOBS, row).orElseThrow();
+    assertThat(node.list.acquire(JOBS, touched, claim)).isPresent();
   }
 
   /** A node with threads of its own, which leads. */
