@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ch.qos.logback.classic.Level;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.store.LeaseStoreException;
@@ -19,12 +20,12 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
@@ -52,6 +53,10 @@ class MysqlCommitFenceIT extends ServerDatabase {
     this.database.execute("CREATE TABLE work (n int AUTO_INCREMENT PRIMARY KEY)");
     this.store = closing(Database.store(this.database));
     this.term = Database.led(this.store, "billing", "a").term();
+    connect();
+  }
+
+  private void connect() throws SQLException {
     this.worker = closing(this.database.dataSource().getConnection());
     this.worker.setAutoCommit(false);
   }
@@ -112,6 +117,19 @@ class MysqlCommitFenceIT extends ServerDatabase {
         .isInstanceOf(LeadershipLostException.class)
         .hasMessageContaining("is not in leader_election_history");
     assertThat(committed()).isZero();
+  }
+
+  @Test
+  void aRefusalStaysOneThoughItsRollbackFails() throws Exception {
+    Connection broken = Watched.of(this.worker, (method, sql) -> {
+      if (method.getName().equals("rollback")) {
+        throw failure();
+      }
+      return sql;
+    });
+    assertThatThrownBy(() -> this.fence.commit(broken, new Election("b"), this.term))
+        .isInstanceOf(LeadershipLostException.class)
+        .satisfies((lost) -> assertThat(lost.getSuppressed()).hasSize(1));
   }
 
   @Test
@@ -266,21 +284,42 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void aSessionThatDoesNotTakeItsTimeOutBackIsEnded() throws Exception {
-    work();
-    Connection stubborn = failing((method, sql) ->
-        method.equals("execute") && sql.contains("SESSION wait_timeout") && sql.contains("= NULL"));
-    commit(stubborn);
-    assertThat(committed()).isEqualTo(1);
-    // The server would end it too, once it has rested for the shorter time.
-    assertThat(this.worker.isClosed()).isTrue();
+  void aSessionThatDoesNotTakeItsTimeOutBackIsEndedAndToldOfOnce() throws Exception {
+    for (int times : List.of(1, 0)) {
+      work();
+      List<String> calls = new ArrayList<>();
+      Connection stubborn = Watched.of(this.worker, (method, sql) -> {
+        calls.add(method.getName());
+        if (sql != null && sql.contains("SESSION wait_timeout") && sql.contains("= NULL")) {
+          throw failure();
+        }
+        return sql;
+      });
+      assertThat(Database.logged(CommitFence.class, Level.WARN, () -> commit(stubborn)))
+          .hasSize(times);
+      // The server would end it too, once it has rested for the shorter time.
+      assertThat(this.worker.isClosed()).isTrue();
+      assertThat(calls)
+          .as("a pool notices a failed statement, but not an abort")
+          .containsSubsequence("abort", "createStatement");
+      connect();
+    }
+    assertThat(committed()).isEqualTo(2);
   }
 
   @Test
   void aStatementThatFailsToCloseLeavesTheSessionItsOwnTimeOuts() throws Exception {
     execute("SET SESSION wait_timeout = 4711");
     work();
-    Connection awkward = failing((method, sql) -> method.equals("close") && sql.contains("= 1"));
+    String[] last = {""};
+    Connection awkward = Watched.of(this.worker, (method, sql) -> {
+      if (sql != null) {
+        last[0] = sql;
+      } else if (method.getName().equals("close") && last[0].contains("= 1")) {
+        throw failure();
+      }
+      return sql;
+    });
     assertThatThrownBy(() -> commit(awkward))
         .isInstanceOf(SQLException.class)
         .hasMessage("Failed on purpose");
@@ -378,6 +417,13 @@ class MysqlCommitFenceIT extends ServerDatabase {
     }
     assertThat(reaches(this.worker, "a")).isTrue();
     assertThat(reaches(this.worker, "b")).isFalse();
+    Connection ofAnotherProduct = proxy(
+        Connection.class,
+        this.worker,
+        "getMetaData",
+        (metaData) ->
+            proxy(DatabaseMetaData.class, metaData, "getDatabaseProductName", (name) -> "H2"));
+    assertThat(reaches(ofAnotherProduct, "a")).isFalse();
   }
 
   @ParameterizedTest
@@ -465,18 +511,8 @@ class MysqlCommitFenceIT extends ServerDatabase {
     return TestServer.query(this.worker, sql);
   }
 
-  /** The worker's connection; its calls fail depending on the SQL that was last executed. */
-  private Connection failing(BiPredicate<String, String> fails) {
-    String[] last = {""};
-    return Watched.of(this.worker, (method, sql) -> {
-      if (sql != null && method.getName().equals("execute")) {
-        last[0] = sql;
-      }
-      if (method.getDeclaringClass() != Connection.class && fails.test(method.getName(), last[0])) {
-        throw new SQLException("Failed on purpose", "HY000", 1105);
-      }
-      return sql;
-    });
+  private static SQLException failure() {
+    return new SQLException("Failed on purpose", "HY000", 1105);
   }
 
   private static <T> T proxy(
