@@ -165,9 +165,7 @@ final class CommitFenceInstaller
     }
 
     static @Nullable DataSource dataSourceOf(Object transactionManager) {
-      return transactionManager instanceof HibernateTransactionManager hibernate
-          ? hibernate.getDataSource()
-          : null;
+      return ((HibernateTransactionManager) transactionManager).getDataSource();
     }
   }
 }
