@@ -1,9 +1,13 @@
 package io.election.autoconfigure.commitfence;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.mockito.Mockito.RETURNS_DEEP_STUBS;
 import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
 
 import io.election.Fence;
 import io.election.autoconfigure.SwitchedElection;
@@ -13,9 +17,13 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import javax.sql.DataSource;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -26,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.transaction.TransactionExecution;
@@ -78,7 +87,7 @@ class FencedCallsTest {
 
   @Test
   void eachApplicationFencesATransactionOfAManagerThatIsNoBeanOnce() {
-    List<FencedCalls> applications = List.of(this.calls, this.calls, calls());
+    List<FencedCalls> applications = List.of(this.calls, this.calls, this.calls, calls());
     List<Fence.Bound> bound = new ArrayList<>();
     TransactionSynchronizationManager.initSynchronization();
     TransactionSynchronizationManager.setActualTransactionActive(true);
@@ -89,6 +98,92 @@ class FencedCallsTest {
       TransactionSynchronizationManager.clear();
       bound.forEach(Fence.Bound::close);
     }
+  }
+
+  @Test
+  void aThreadKeepsTheCallsThatRunAndNothingAfterThem() {
+    ThreadLocal<Deque<BoundCall>> running = new ThreadLocal<>();
+    BoundCall outer = new BoundCall(running, new SwitchedElection(), 1);
+    BoundCall inner = new BoundCall(running, new SwitchedElection(), 1);
+    running.set(new ArrayDeque<>(List.of(inner, outer)));
+    inner.close();
+    assertThat(running.get()).containsExactly(outer);
+    outer.close();
+    assertThat(running.get()).isNull();
+  }
+
+  @Test
+  void aTransactionIsFoundUntilItEndsAndItsSavepointIsNot() {
+    CommitFenceListener listener = begin(null, false);
+    assertThat(this.calls.find(this.transaction)).isNotNull();
+    assertThat(this.calls.find(mock())).isNull();
+    listener.afterCommit(this.transaction, null);
+    assertThat(this.calls.find(this.transaction)).isNull();
+  }
+
+  /** Another listener has failed, so that this one was not told of the end. */
+  @Test
+  void aTransactionWhoseEndIsNotReportedIsForgottenWithTheNextOne() {
+    begin(null, false);
+    when(this.transaction.isCompleted()).thenReturn(true);
+    BoundTerms next = new BoundTerms(mock(), () -> true, null);
+    this.calls.began(next);
+    this.calls.ended(next);
+    assertThat(this.calls.find(this.transaction)).isNull();
+  }
+
+  @Test
+  void aCallThatBeginsWhenATransactionEndsIsNoPartOfIt(CapturedOutput output) {
+    this.bound.close();
+    begin(null, true).beforeRollback(this.transaction);
+    this.calls.bind(new SwitchedElection(), 1).close();
+    assertThat(output).doesNotContain("not fenced");
+  }
+
+  /** The connections that it uses can be seen on its thread. */
+  @Test
+  void aTransactionOfAManagerWithoutAConnectionDependsOnTheTermsOfItsCalls() {
+    TransactionSynchronizationManager.initSynchronization();
+    try {
+      begin(null, true);
+      assertThat(TransactionSynchronizationManager.getSynchronizations())
+          .singleElement(InstanceOfAssertFactories.type(UnmanagedTransaction.class))
+          .satisfies((terms) -> assertThat(terms.numbers()).containsValue(1L));
+    } finally {
+      TransactionSynchronizationManager.clear();
+    }
+  }
+
+  /** One of the connections that its thread shows. */
+  @ParameterizedTest
+  @CsvSource({
+    "orders, true, true, false, nothing",
+    "orders, true, false, false, asked",
+    "orders, false, false, true, told",
+    "billing, false, false, true, asked"
+  })
+  void aConnectionOfSuchATransactionIsCheckedUnlessItOnlyReads(
+      String database,
+      boolean readOnly,
+      boolean connectionIsReadOnly,
+      boolean autoCommit,
+      String expected,
+      CapturedOutput output)
+      throws SQLException {
+    Connection connection = mock(RETURNS_DEEP_STUBS);
+    when(connection.isReadOnly()).thenReturn(connectionIsReadOnly);
+    when(connection.getAutoCommit()).thenReturn(autoCommit);
+    UnmanagedTransaction terms = new UnmanagedTransaction(this.calls.connections(), "manager");
+    DataSource source = new DriverManagerDataSource("jdbc:mysql:///" + database);
+    TransactionSynchronizationManager.bindResource(source, new ConnectionHolder(connection));
+    try {
+      Throwable asked = catchThrowable(() -> terms.beforeCommit(readOnly));
+      assertThat(asked instanceof AssertionError).isEqualTo(expected.equals("asked"));
+    } finally {
+      TransactionSynchronizationManager.unbindResource(source);
+    }
+    assertThat(output.getAll().contains("their connection commits each statement by itself"))
+        .isEqualTo(expected.equals("told"));
   }
 
   /** A manager of messages has no database; that of JPA may show none. */
@@ -116,6 +211,13 @@ class FencedCallsTest {
     assertThatIllegalStateException()
         .isThrownBy(() -> listener.beforeCommit(this.transaction))
         .withMessageContaining("as.election.mysql.commit-fence=false");
+  }
+
+  @Test
+  void aTransactionWithoutACallIsNot() {
+    this.bound.close();
+    CommitFenceListener listener = begin("jdbc:mysql:///orders", false);
+    assertThatCode(() -> listener.beforeCommit(this.transaction)).doesNotThrowAnyException();
   }
 
   /** Begins a transaction within a call. */
