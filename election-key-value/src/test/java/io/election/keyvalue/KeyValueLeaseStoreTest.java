@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.sun.management.ThreadMXBean;
 import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
@@ -44,6 +47,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** What keys and heartbeats do beyond the contract, with both kinds of versions. */
 class KeyValueLeaseStoreTest {
@@ -514,6 +518,14 @@ class KeyValueLeaseStoreTest {
         .isEqualTo(1);
   }
 
+  @Test
+  void aStoreThatIsOpenedAgainHoldsNoLeaseOfBefore() throws Exception {
+    long term = lead(this.a, "x", "a");
+    this.a.close();
+
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
+  }
+
   /** That reading does not show the heartbeat of the node itself, which the write compares. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
@@ -823,6 +835,14 @@ class KeyValueLeaseStoreTest {
     assertThat(this.cluster.value("x")).contains("a");
   }
 
+  @Test
+  void aRecordThatAnOperatorReleasesIsNotHeldThoughItNamesTheLeader() throws Exception {
+    long term = lead(this.a, "x", "a");
+    this.cluster.put("x", "{\"leader\":\"a\",\"leaseMillis\":0}");
+
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aNameByHandIsReplacedByTheRecordThatTheLeaderRenews(boolean reusesVersions)
@@ -891,6 +911,29 @@ class KeyValueLeaseStoreTest {
     assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
     assertThat(take(this.b, "x", row(this.b, "x"), "b")).isTrue();
     assertThat(row(this.b, "x").term()).isGreaterThan(term + 5);
+  }
+
+  /** Otherwise a fence still lets the work of that term pass. */
+  @Test
+  void aTakeOverEndsTheTermBelowAMarkThatCameLate() throws Exception {
+    long term = lead(this.a, "x", "a");
+    this.cluster.put(Keys.term("x", term + 5), Json.write(Term.MARK));
+
+    assertThat(take(this.b, "x", row(this.b, "x"), "b")).isTrue();
+
+    assertThat(Term.of(this.cluster.get(Keys.term("x", term))).open()).isFalse();
+  }
+
+  /** An operator has taken the instruction back, and its note does not say why the term ended. */
+  @Test
+  void aHandBackDoesNotTakeOverTheNoteOfAnInstructionThatItDoesNotFollow() throws Exception {
+    long term = lead(this.a, "x", "a");
+    this.b.designate("x", "c", null, new AuditNote("ops", "upgrade"));
+    this.cluster.put("x", "a");
+
+    assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+
+    assertThat(Term.of(this.cluster.get(Keys.term("x", term))).endedBy()).isNull();
   }
 
   @ParameterizedTest
@@ -999,6 +1042,24 @@ class KeyValueLeaseStoreTest {
     long next = row(c, "x").term();
     assertThat(c.release("x", "c", next, "", RESIGNED)).isTrue();
     assertThat(row(this.b, "x").leaseMillis()).as("free in this history").isZero();
+  }
+
+  @Test
+  void aRestoreIsToldOfByOneNodeAndANewClusterIsNot() throws Exception {
+    ListAppender<ILoggingEvent> told = new ListAppender<>();
+    told.start();
+    Logger logger = (Logger) LoggerFactory.getLogger(Lineage.class);
+    logger.addAppender(told);
+    try {
+      lead(this.a, "x", "a");
+      assertThat(told.list).isEmpty();
+      this.cluster.restore(this.cluster.state());
+      row(this.a, "x");
+      row(this.b, "x");
+    } finally {
+      logger.detachAppender(told);
+    }
+    assertThat(told.list).singleElement().asString().contains("restored from a snapshot");
   }
 
   /** The data that were put back are older than all elections. */

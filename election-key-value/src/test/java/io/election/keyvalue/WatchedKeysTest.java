@@ -110,12 +110,16 @@ class WatchedKeysTest {
 
     void watch() throws LeaseStoreException {
       row();
-      this.store.members(Set.of(ID));
       this.watch = this.store.watch(this.id, this);
+      this.store.members(Set.of(ID));
     }
 
-    synchronized LeaseRow row() throws LeaseStoreException {
-      return Objects.requireNonNull(this.store.read(Set.of(ID)).get(ID)).row();
+    LeaseRow row() throws LeaseStoreException {
+      return reading().row();
+    }
+
+    synchronized LeaseStore.Reading reading() throws LeaseStoreException {
+      return Objects.requireNonNull(this.store.read(Set.of(ID)).get(ID));
     }
 
     synchronized OptionalLong take(Reason reason) throws LeaseStoreException {
@@ -348,6 +352,14 @@ class WatchedKeysTest {
 
     assertThat(failure).isInstanceOf(OutOfMemoryError.class);
     assertThat(this.cluster.watches).hasSize(watches);
+  }
+
+  /** A node that was not woken in its turn waits all the same. */
+  @Test
+  void aReadingSaysHowManyCandidatesAreAheadIfTheRecordIsFree() throws Exception {
+    assertThat(this.d.reading().ahead()).isZero();
+    handBack();
+    assertThat(this.d.reading().ahead()).isEqualTo(2);
   }
 
   @Test
