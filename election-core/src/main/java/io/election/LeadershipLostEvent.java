@@ -20,7 +20,10 @@ public record LeadershipLostEvent(String serviceId, String nodeId, long term, Re
     DISPLACED,
     /** {@link ElectionService#lostLeader()} was called, or a new election was forced. */
     RESIGNED,
-    /** Another node was designated. */
+    /**
+     * Another node was designated, or a part of the list of stores that is no store no longer names
+     * this node.
+     */
     HANDED_OVER,
     /** The node was {@linkplain ElectionOperations#pause paused}. */
     PAUSED,

@@ -203,7 +203,7 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       Renewals each;
       try {
         each = part.call((store) -> store.renew(nodeId, Map.copyOf(renewed)));
-      } catch (LeaseStoreException | RuntimeException ex) {
+      } catch (LeaseStoreException ex) {
         renewFirst(part);
         if (renewed.size() == terms.size()) {
           throw ex;
@@ -321,7 +321,7 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       }
       this.list.services().used(Set.of(serviceId));
       return OptionalLong.of(above + 1);
-    } catch (LeaseStoreException | RuntimeException ex) {
+    } catch (LeaseStoreException ex) {
       giveBack(serviceId, claim.nodeId(), rows, taken);
       throw ex;
     }
@@ -348,7 +348,7 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       String next = rows.get(i).isReleased() ? rows.get(i).leaderId() : "";
       try {
         part.call((store) -> store.release(serviceId, nodeId, term, next, GIVEN_BACK));
-      } catch (LeaseStoreException | RuntimeException ex) {
+      } catch (LeaseStoreException ex) {
         // It expires, since nobody renews it.
       }
     }

@@ -52,6 +52,9 @@ final class ServicePart {
   /** When the call began that {@link #ask} makes; {@code null} if there is none. */
   private volatile @Nullable Long askedAt;
 
+  /** When the command began that runs; {@code null} if none does. */
+  private volatile @Nullable Long commandedAt;
+
   /** The instant from which this node may ask to lead again. */
   private volatile long standsFrom;
 
@@ -117,10 +120,17 @@ final class ServicePart {
     }
   }
 
-  /** Returns the health that a part shows by its calls. A call that fails is not an answer. */
+  /**
+   * Returns the health that a part shows by its calls. A call that fails is not an answer, nor is one
+   * to a question while a command does not return.
+   */
   StoreHealth health() {
     long now = this.ticker.read();
-    Duration silence = Duration.ofNanos(now - this.answeredAt);
+    Long commandedAt = this.commandedAt;
+    long silentFor = commandedAt != null
+        ? Math.max(now - this.answeredAt, now - commandedAt)
+        : now - this.answeredAt;
+    Duration silence = Duration.ofNanos(silentFor);
     Failure failure = this.failure;
     return failure == null
         ? new StoreHealth(silence, Duration.ZERO, null)
@@ -192,7 +202,11 @@ final class ServicePart {
       this.standsFrom = now + 2 * lease;
       CompletableFuture<?> unused = leaveLater();
     }
-    return before && !this.led;
+    boolean lost = before && !this.led;
+    if (lost && this.failure == null) {
+      log.info("The part '{}' no longer names this node, which then does not lead", this.name);
+    }
+    return lost;
   }
 
   private void answered(boolean led) {
@@ -292,6 +306,7 @@ final class ServicePart {
   /** Returns whether the command succeeded. */
   private boolean command(Command command) {
     synchronized (this.commands) {
+      this.commandedAt = this.ticker.read();
       try {
         command.send();
         Failure failure = this.failure;
@@ -305,6 +320,8 @@ final class ServicePart {
       } catch (Throwable ex) {
         failed(ex, true);
         return false;
+      } finally {
+        this.commandedAt = null;
       }
     }
   }
@@ -316,7 +333,9 @@ final class ServicePart {
         : new Failure(this.ticker.read(), command, ex.toString());
     if (known == null) {
       log.warn(
-          "The part '{}' of the election has failed: {}. This node does not lead", this.name, ex);
+          "The part '{}' of the election has failed: {}. This node does not lead",
+          this.name,
+          ex.toString());
     }
   }
 }

@@ -57,7 +57,7 @@ final class StoreList {
       return this.store;
     }
 
-    /** Calls the part. A failure names it. */
+    /** Calls the part. A failure names it, and is no other's, whatever the part throws. */
     <R> R call(Call<LeaseStore, @Nullable R> call) throws LeaseStoreException {
       Contact last = this.contact;
       long asked = this.ticker.read();
@@ -76,9 +76,6 @@ final class StoreList {
             before.answeredAt(),
             before.failure() != null ? before.failingSince() : asked,
             LeaseStoreException.text(ex));
-        if (ex instanceof RuntimeException unexpected) {
-          throw unexpected;
-        }
         throw new LeaseStoreException(naming(LeaseStoreException.text(ex)), ex);
       }
     }

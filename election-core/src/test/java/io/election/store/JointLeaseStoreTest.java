@@ -91,6 +91,14 @@ class JointLeaseStoreTest {
     });
   }
 
+  private void failUnexpectedly(Store link, String call) {
+    link.before((name) -> {
+      if (name.equals(call)) {
+        throw new IllegalStateException("a bug");
+      }
+    });
+  }
+
   /** Runs once, before the next call of a kind. */
   private static void once(Store link, String call, Store.Before then) {
     link.before((name) -> {
@@ -388,6 +396,16 @@ class JointLeaseStoreTest {
         assertThat(row(this.list).isReleased()).isTrue();
       }
     }
+  }
+
+  @Test
+  void anyFailureOfAPartIsThatPartsAlone() throws Exception {
+    long term = lead(this.list, "x");
+    failUnexpectedly(this.linkA, "release");
+    assertThatThrownBy(() -> this.list.release(JOBS, "x", term, "y", RESIGNED))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessage("Part 'a' of the list: java.lang.IllegalStateException: a bug");
+    assertThat(row(this.linkB).isReleased()).isTrue();
   }
 
   @Test

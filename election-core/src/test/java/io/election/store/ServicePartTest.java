@@ -357,6 +357,21 @@ class ServicePartTest {
   }
 
   @Test
+  void aCommandThatDoesNotReturnIsSilenceThoughQuestionsAreAnswered() {
+    Parts parts = new Parts(Runnable::run);
+    List<Duration> silences = new ArrayList<>();
+    parts.first.onCommand = () -> {
+      this.clock.addAndGet(LEASE.toNanos());
+      parts.services.ask();
+      silences.add(parts.list.health().get("first").silence());
+    };
+    parts.services.stand(JOBS);
+    assertThat(silences).containsExactly(LEASE);
+    parts.services.ask();
+    assertThat(parts.list.health().get("first").silence()).isZero();
+  }
+
+  @Test
   void aFailureLastsUntilWhatHasFailedSucceeds() {
     Parts parts = new Parts(Runnable::run);
     parts.first.answer = () -> {
