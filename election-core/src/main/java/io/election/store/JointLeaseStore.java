@@ -99,7 +99,7 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
    * @param nodeId supplies the id of this node while that elector runs
    * @param ticker the monotonic clock; {@code System::nanoTime} in production
    * @param executor calls the parts that are no stores: at least two threads for each
-   * @throws IllegalArgumentException if no part is a store, or two have one name
+   * @throws IllegalArgumentException if no part is a store, or two have one name or are one store
    */
   public static JointLeaseStore of(
       List<JointPart> parts,

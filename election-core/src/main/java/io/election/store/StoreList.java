@@ -139,6 +139,11 @@ final class StoreList {
     if (this.parts.isEmpty()) {
       throw new IllegalArgumentException("A list needs at least one store: " + this.names);
     }
+    for (Part part : this.parts) {
+      if (this.parts.stream().anyMatch((other) -> other != part && other.store() == part.store())) {
+        throw new IllegalArgumentException("Two parts of the list are one store: " + this.names);
+      }
+    }
     this.byName = this.parts.stream().sorted(Comparator.comparing(Part::name)).toList();
     this.services = new ServiceList(parts, settings, ticker, executor);
     this.ticker = ticker;

@@ -488,13 +488,7 @@ class JointLeaseStoreTest {
 
   @Test
   void membersAndHistoryAreThoseOfAllPartsThatAnswer() throws Exception {
-    Store silent = this.b.new Store() {
-      @Override
-      public Map<String, List<PastTerm>> history(Set<String> serviceIds)
-          throws LeaseStoreException {
-        throw new LeaseStoreException("out of reach");
-      }
-    };
+    Store silent = new Silent();
     MemoryLeaseStore memory = new MemoryLeaseStore();
     memory.announce(announcement("y"));
     lead(memory, "y");
@@ -513,8 +507,20 @@ class JointLeaseStoreTest {
     assertThat(half.history(Set.of(JOBS)).get(JOBS))
         .extracting(PastTerm::leaderId)
         .containsExactly("y");
-    ElectionDirectory none = (ElectionDirectory) list("x", silent, silent);
+    ElectionDirectory none = (ElectionDirectory) list("x", silent, new Silent());
     assertThatThrownBy(() -> none.history(Set.of(JOBS))).isInstanceOf(LeaseStoreException.class);
+  }
+
+  private final class Silent extends Store {
+
+    Silent() {
+      JointLeaseStoreTest.this.b.super();
+    }
+
+    @Override
+    public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
+      throw new LeaseStoreException("out of reach");
+    }
   }
 
   private static Announcement announcement(String node) {
@@ -526,7 +532,7 @@ class JointLeaseStoreTest {
   @Test
   void aListIsADirectoryOnlyIfAPartIs() {
     LeaseStore plain = new Plain(this.linkA);
-    assertThat(list("x", plain, plain)).isNotInstanceOf(ElectionDirectory.class);
+    assertThat(list("x", plain, new Plain(this.linkB))).isNotInstanceOf(ElectionDirectory.class);
     assertThat(list("x", plain, this.linkB)).isInstanceOf(ElectionDirectory.class);
   }
 
@@ -581,6 +587,9 @@ class JointLeaseStoreTest {
   @Test
   void aListHasAPart() {
     assertThatIllegalArgumentException().isThrownBy(() -> list("x", List.of()));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> list("x", this.linkA, this.linkA))
+        .withMessageContaining("one store");
   }
 
   /** A store that shows neither members nor history. */
