@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   /** How often a call reads again after its commit was refused. */
-  static final int ATTEMPTS = 4;
+  private static final int ATTEMPTS = 4;
 
   /** For how long a take-over goes on with the operation of the read that has shown the record. */
   private static final long FRESH_NANOS = Duration.ofMillis(250).toNanos();

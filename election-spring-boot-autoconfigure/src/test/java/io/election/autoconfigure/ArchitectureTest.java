@@ -214,7 +214,7 @@ class ArchitectureTest {
             // times in the history, for people; also of what is pruned, never of the newest term
             "KeyValueLeaseStore.create",
             "KeyValueLeaseStore.leading",
-            "KeyValueLeaseStore.ended",
+            "Release.ended",
             "KeyValueLeaseStore.prune",
             // numbers terms after data may have been put back; never decides who leads
             "Lineage.skipped",
