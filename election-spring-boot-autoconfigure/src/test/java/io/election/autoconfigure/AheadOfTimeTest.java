@@ -51,6 +51,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.core.test.tools.CompileWithForkedClassLoader;
 import org.springframework.core.test.tools.TestCompiler;
+import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.util.ReflectionUtils;
 
 /** The code that Spring generates at build time starts without the auto-configuration. */
@@ -141,6 +142,9 @@ class AheadOfTimeTest {
         assertThat(hints).matches(reflection.onMethodInvocation(operation));
       }
     }
+    assertThat(hints)
+        .as("classes whose presence is checked")
+        .matches(reflection.onType(HibernateTransactionManager.class));
     assertThat(hints)
         .as("guarded methods, and where they are looked for")
         .matches(reflection.onMethodInvocation(Base.class, "inherited"))
