@@ -50,7 +50,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LeaseStoreFaultsIT extends ServerDatabase {
 
   /** The time-out of calls that meet a lock. It is shorter than the server's own, of a second. */
-  private static final Duration TIMEOUT = Duration.ofMillis(500);
+  private static final Duration TIMEOUT = Duration.ofMillis(900);
 
   /** The time that a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
@@ -347,7 +347,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
-      assertFails(() -> renew(row), "did not answer within 500 ms");
+      assertFails(() -> renew(row), "did not answer within 900 ms");
       assertThat(this.store.read(Set.of("billing"))).as("readers do not wait").hasSize(1);
       locker.rollback();
     }
