@@ -9,7 +9,6 @@ import io.election.store.ElectionDirectory.Announcement;
 import io.election.store.StoreList.Part;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -54,9 +53,8 @@ import org.jspecify.annotations.Nullable;
  * before a lease is handed back, or when this node has not led by the list for a lease.
  *
  * <p>The order of the writes matters to none of these. Acquisitions follow the names of the parts,
- * so that of two nodes whose lists differ in order one takes all parts. A write to a part without an
- * answer may happen later; that part then names this node, which does not lead by it, until it
- * expires.
+ * so that of two nodes whose lists differ in order one takes all parts. A part to which a write is
+ * made late names this node, which does not lead by it, until it expires.
  *
  * <p>What this costs, on purpose:
  *
@@ -67,8 +65,7 @@ import org.jspecify.annotations.Nullable;
  *       died, a hand-back in the other part costs up to a lease, once.
  *   <li>An acquisition reads each part once more before its first write, and a hand-back before it
  *       releases anything: a part that has changed then costs no other part a term.
- *   <li>The elector knows one {@link StoreHealth} for the stores, whose failure names the part. What
- *       each part answered last is in {@link #health()}.
+ *   <li>The elector knows one {@link StoreHealth} for the stores, whose failure names the part.
  * </ul>
  */
 public class JointLeaseStore implements LeaseStore, LeadershipCondition {
@@ -156,11 +153,10 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       LeaseRow row = this.rule.join(rows, this.nodeId.get(), this.promised.get(id));
       if (row != null) {
         List<Reading> found = answers.stream()
-            .map((answer) -> answer.get(id))
+            .map((each) -> each.get(id))
             .filter(Objects::nonNull)
             .toList();
-        Duration age =
-            found.stream().map(Reading::age).min(Comparator.naturalOrder()).orElseThrow();
+        Duration age = found.stream().map(Reading::age).min(Duration::compareTo).orElseThrow();
         int ahead = found.stream().mapToInt(Reading::ahead).max().orElseThrow();
         readings.put(id, new Reading(row, age, ahead));
         if (row.leaseMillis() != null) {
