@@ -46,13 +46,11 @@ public final class ElectionPartsAutoConfiguration {
     /** A service that a list misnames would replace the election, and its list would be ignored. */
     @Bean
     static BeanFactoryPostProcessor electionOfUnknownParts(Environment environment) {
-      return (beanFactory) -> {
-        for (String name : beanFactory.getBeanNamesForType(ElectionService.class, true, false)) {
-          if (!PartBeans.contains(beanFactory, name) && !ListedPart.isOfElection(name)) {
-            ListedPart.refuseUnknown(environment, beanFactory, name);
-          }
-        }
-      };
+      return (beanFactory) -> ListedPart.services(beanFactory).stream()
+          .filter(
+              (name) -> !PartBeans.contains(beanFactory, name) && !ListedPart.isOfElection(name))
+          .findFirst()
+          .ifPresent((name) -> ListedPart.refuseUnknown(environment, beanFactory, name));
     }
   }
 
@@ -107,7 +105,7 @@ public final class ElectionPartsAutoConfiguration {
         AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
       if (registry instanceof ListableBeanFactory beanFactory) {
         List<String> listed = ElectionAlgorithm.names(this.environment);
-        for (String name : beanFactory.getBeanNamesForType(ElectionService.class, true, false)) {
+        for (String name : ListedPart.services(beanFactory)) {
           if (listed.contains(name) && registry.containsBeanDefinition(name)) {
             PartBeans.mark(registry.getBeanDefinition(name));
           }

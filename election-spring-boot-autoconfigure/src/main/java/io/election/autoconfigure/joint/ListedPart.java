@@ -68,19 +68,21 @@ record ListedPart(String name, Kind kind, String beanName) {
    */
   static void refuseUnknown(
       Environment environment, ListableBeanFactory beanFactory, String replacing) {
-    List<String> services =
-        Arrays.asList(beanFactory.getBeanNamesForType(ElectionService.class, true, false));
+    List<String> services = services(beanFactory);
     for (ElectionAlgorithm algorithm : ElectionAlgorithm.all(environment)) {
       String name = algorithm.name();
-      if (!algorithm.isOurs()
-          && !services.contains(name)
-          && algorithm.storeBean(beanFactory) == null) {
+      if (!algorithm.isOurs() && find(algorithm, services, beanFactory) == null) {
         throw invalid(
             ElectionAlgorithm.names(environment),
             "there is no bean '%s', and bean '%s', which it does not name, would be the election alone; name that bean, or remove '%s'"
                 .formatted(name, replacing, name));
       }
     }
+  }
+
+  /** Returns the names of the beans that are services, without creating one. */
+  static List<String> services(ListableBeanFactory beanFactory) {
+    return Arrays.asList(beanFactory.getBeanNamesForType(ElectionService.class, true, false));
   }
 
   /**
@@ -92,8 +94,7 @@ record ListedPart(String name, Kind kind, String beanName) {
   static List<ListedPart> all(Environment environment, ListableBeanFactory beanFactory) {
     List<String> names = ElectionAlgorithm.names(environment);
     check(names);
-    List<String> services =
-        Arrays.asList(beanFactory.getBeanNamesForType(ElectionService.class, true, false));
+    List<String> services = services(beanFactory);
     List<ListedPart> parts = ElectionAlgorithm.all(environment).stream()
         .map((algorithm) -> of(algorithm, names, services, beanFactory))
         .toList();
@@ -118,6 +119,19 @@ record ListedPart(String name, Kind kind, String beanName) {
       List<String> names,
       List<String> services,
       ListableBeanFactory beanFactory) {
+    ListedPart part = find(algorithm, services, beanFactory);
+    if (part == null) {
+      throw invalid(
+          names,
+          "its part '%s' is not available: %s, or the name of an ElectionService bean of this context"
+              .formatted(algorithm.name(), algorithm.unavailable(beanFactory).getReason()));
+    }
+    return part;
+  }
+
+  /** Finds what a name means; {@code null} if nothing in this context has it. */
+  private static @Nullable ListedPart find(
+      ElectionAlgorithm algorithm, List<String> services, ListableBeanFactory beanFactory) {
     String name = algorithm.name();
     if (algorithm.is(ElectionAlgorithm.MANUAL_ALLOCATION)) {
       return new ListedPart(name, Kind.MANUAL_ALLOCATION, "");
@@ -125,14 +139,8 @@ record ListedPart(String name, Kind kind, String beanName) {
     if (services.contains(name)) {
       return new ListedPart(name, Kind.SERVICE, name);
     }
-    @Nullable String store = algorithm.storeBean(beanFactory);
-    if (store != null) {
-      return new ListedPart(name, Kind.STORE, store);
-    }
-    throw invalid(
-        names,
-        "its part '%s' is not available: %s, or the name of an ElectionService bean of this context"
-            .formatted(name, algorithm.unavailable(beanFactory).getReason()));
+    String store = algorithm.storeBean(beanFactory);
+    return store != null ? new ListedPart(name, Kind.STORE, store) : null;
   }
 
   /** Returns the failure of a start whose list cannot be used. */
