@@ -42,9 +42,6 @@ import org.jspecify.annotations.Nullable;
  */
 public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
-  /** How often a call reads again after its commit was refused. */
-  private static final int ATTEMPTS = 4;
-
   /** For how long a take-over goes on with the operation of the read that has shown the record. */
   private static final long FRESH_NANOS = Duration.ofMillis(250).toNanos();
 
@@ -220,7 +217,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     begin();
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < Records.ATTEMPTS; i++) {
       ElectionReading view = this.records.inspect(serviceId);
       if (view.entry() != null) {
         return Optional.empty();
@@ -276,7 +273,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     begin();
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < Records.ATTEMPTS; i++) {
       ElectionReading view = this.records.inspect(serviceId);
       Entry record = view.entry();
       if (record == null || record.foreign() || !view.shows(seen)) {
@@ -298,7 +295,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     // The holder's next renewal comes a renew interval after this instant: followers rely on it.
     long asked = this.clock.millis();
     ElectionReading read = goOn(serviceId);
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < Records.ATTEMPTS; i++) {
       ElectionReading view = i == 0 && read != null ? read : this.records.inspect(serviceId);
       Entry entry = view.entry();
       if (entry == null || entry.foreign() || !view.shows(seen)) {
@@ -371,7 +368,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     begin();
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < Records.ATTEMPTS; i++) {
       ElectionReading view = this.records.inspect(serviceId);
       Entry entry = view.entry();
       if (entry == null || (seen != null && !view.shows(seen))) {

@@ -16,8 +16,8 @@ import java.util.Set;
  */
 final class Records {
 
-  /** How often a call reads again because a record names a heartbeat that it did not name before. */
-  private static final int ATTEMPTS = 4;
+  /** How often a call reads, if what it has read changes before it is complete or compared. */
+  static final int ATTEMPTS = 4;
 
   private final KeyValueServer server;
   private final WatchedKeys followed;

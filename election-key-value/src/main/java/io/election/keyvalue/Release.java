@@ -21,9 +21,6 @@ import org.jspecify.annotations.Nullable;
 /** Releases the leases that a process holds. */
 final class Release {
 
-  /** How often a call reads again after its commit was refused. */
-  private static final int ATTEMPTS = 4;
-
   private final KeyValueServer server;
   private final InstantSource clock;
   private final Records records;
@@ -60,7 +57,7 @@ final class Release {
     if (successor != null && releaseUnread(serviceId, nodeId, term, successor, ending)) {
       return true;
     }
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < Records.ATTEMPTS; i++) {
       ElectionReading view = this.records.inspect(serviceId);
       Entry entry = view.entry();
       TermEntry ended = view.terms().get(term);
