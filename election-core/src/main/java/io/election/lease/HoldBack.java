@@ -37,7 +37,7 @@ final class HoldBack {
 
   private final ElectionLog log;
 
-  /** What is asked, for the log. */
+  /** Names in log lines whom this node asks before it leads. */
   private final String asked;
 
   /** The questions that are not answered yet, or whose answer nobody has read. */

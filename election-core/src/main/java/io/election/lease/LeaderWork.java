@@ -36,8 +36,8 @@ public interface LeaderWork {
    * on. This happens when the lease has expired, the record was changed by another process, or a
    * part of a list that is no store no longer names this node. Otherwise it happens when a leader
    * that steps down has handed its lease back, or when its drain timeout is over. In the latter
-   * case it is about to hand the lease back; only an elector that
-   * was stopped keeps the lease until the work has ended.
+   * case it is about to hand the lease back; only an elector that was stopped keeps the lease until
+   * the work has ended.
    *
    * <p>The call comes on time even while a call to the store hangs or a listener blocks. It is made
    * by the thread that notices first, at least once per leadership, and concurrently for different

@@ -127,10 +127,9 @@ final class ServicePart {
   StoreHealth health() {
     long now = this.ticker.read();
     Long commandedAt = this.commandedAt;
-    long silentFor = commandedAt != null
-        ? Math.max(now - this.answeredAt, now - commandedAt)
-        : now - this.answeredAt;
-    Duration silence = Duration.ofNanos(silentFor);
+    long unanswered = now - this.answeredAt;
+    Duration silence = Duration.ofNanos(
+        commandedAt != null ? Math.max(unanswered, now - commandedAt) : unanswered);
     Failure failure = this.failure;
     return failure == null
         ? new StoreHealth(silence, Duration.ZERO, null)

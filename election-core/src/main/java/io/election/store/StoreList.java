@@ -72,11 +72,10 @@ final class StoreList {
         this.contact = new Contact(now, now, null);
         return answer;
       } catch (LeaseStoreException | RuntimeException ex) {
+        String text = LeaseStoreException.text(ex);
         this.contact = new Contact(
-            before.answeredAt(),
-            before.failure() != null ? before.failingSince() : asked,
-            LeaseStoreException.text(ex));
-        throw new LeaseStoreException(naming(LeaseStoreException.text(ex)), ex);
+            before.answeredAt(), before.failure() != null ? before.failingSince() : asked, text);
+        throw new LeaseStoreException(naming(text), ex);
       }
     }
 

@@ -83,29 +83,26 @@ class JointLeaseStoreTest {
         : store.acquire(JOBS, row, claim(node, 0, Reason.EXPIRED)).orElseThrow();
   }
 
-  private void fail(Store link, String call) {
-    link.before((name) -> {
-      if (name.equals(call)) {
-        throw new LeaseStoreException("out of reach");
-      }
+  private static void fail(Store link, String call) {
+    before(link, call, (name) -> {
+      throw new LeaseStoreException("out of reach");
     });
   }
 
-  private void failUnexpectedly(Store link, String call) {
+  /** Runs before each call of a kind. */
+  private static void before(Store link, String call, Store.Before then) {
     link.before((name) -> {
       if (name.equals(call)) {
-        throw new IllegalStateException("a bug");
+        then.call(name);
       }
     });
   }
 
   /** Runs once, before the next call of a kind. */
   private static void once(Store link, String call, Store.Before then) {
-    link.before((name) -> {
-      if (name.equals(call)) {
-        link.before((later) -> {});
-        then.call(name);
-      }
+    before(link, call, (name) -> {
+      link.before((later) -> {});
+      then.call(name);
     });
   }
 
@@ -401,7 +398,9 @@ class JointLeaseStoreTest {
   @Test
   void anyFailureOfAPartIsThatPartsAlone() throws Exception {
     long term = lead(this.list, "x");
-    failUnexpectedly(this.linkA, "release");
+    before(this.linkA, "release", (name) -> {
+      throw new IllegalStateException("a bug");
+    });
     assertThatThrownBy(() -> this.list.release(JOBS, "x", term, "y", RESIGNED))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessage("Part 'a' of the list: java.lang.IllegalStateException: a bug");
