@@ -11,7 +11,7 @@ import javax.tools.ToolProvider;
 /** The security configuration that the docs show, compiled from the docs. */
 final class DocumentedSecurity {
 
-  private static final Path PAGE = Path.of("..", "docs", "operations.md");
+  private static final Path PAGE = Path.of("..", "docs", "endpoint.md");
 
   /** The only example with a chain of filters. */
   private static final Pattern EXAMPLE =

@@ -2,16 +2,10 @@ package io.election.sample;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
 import io.election.support.TestDatabase;
-import io.election.support.Tool;
-import io.election.support.process.TcpProxy;
-import java.net.InetAddress;
-import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,9 +59,6 @@ class SecuredEndpointIT {
   private static String user;
 
   @AutoClose
-  private static TcpProxy link;
-
-  @AutoClose
   private static ConfigurableApplicationContext application;
 
   @BeforeAll
@@ -78,7 +69,6 @@ class SecuredEndpointIT {
         "SELECT, INSERT, UPDATE ON " + DATABASE.name() + ".leader_election",
         "SELECT, INSERT, UPDATE ON " + DATABASE.name() + ".leader_election_history",
         "CREATE, INSERT ON " + DATABASE.name() + ".job_run");
-    link = TcpProxy.to(DATABASE);
     application = run();
   }
 
@@ -168,55 +158,6 @@ class SecuredEndpointIT {
     return answer.replaceAll(":\"(?!Mysql|PT)[^\"]*\"", ":\"text\"").replaceAll(":\\d+", ":number");
   }
 
-  @Test
-  void eachCommandOfTheAlertsPageAnswersWhileTheDatabaseHangs() throws Exception {
-    Tool.CURL.assumeWorks();
-    String page = Files.readString(Path.of("..", "docs", "operations.md"));
-    String alerts = page.substring(page.indexOf("\n## Alerts"), page.indexOf("\n## Grants"));
-    List<String> statements = found("`((?:SELECT|SHOW) [^`]+)`", alerts);
-    assertThat(statements).hasSizeGreaterThan(1);
-    statements.forEach((statement) -> DATABASE.query(statement));
-    List<String> requests = found("`curl -s ([^`]+)`", alerts);
-    assertThat(requests).hasSizeGreaterThan(2);
-    String node = requests.get(0);
-    assertThat(curl(node)).contains("\"healthy\":true", "\"leader\":true");
-    assertThat(status("operator:writes", "POST", LEADER + "/pause?reason=canary", NONE))
-        .isEqualTo(204);
-    link.cut();
-    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), link.port())) {
-      client.setSoTimeout(200);
-      assertThatThrownBy(client.getInputStream()::read)
-          .as("the database hangs, and refuses nothing")
-          .isInstanceOf(SocketTimeoutException.class);
-      await().atMost(LONG).until(() -> curl(node).contains("\"healthy\":false"));
-      for (String request : requests) {
-        if (!request.startsWith("-X")) {
-          assertThat(curl(request))
-              .as(request)
-              .contains("\"healthy\":false", "\"problem\":\"No answer from the store for ")
-              .contains("\"pausedBy\":\"operator\",\"pausedReason\":\"canary\"");
-        }
-      }
-      for (String request : requests) {
-        if (request.startsWith("-X")) {
-          assertThat(curl(request)).as(request).endsWith(" 204");
-        }
-      }
-      assertThat(curl(node)).contains("\"healthy\":false").doesNotContain("paused");
-      List<String> forced = found("`(DELETE /actuator[^`]+)`", alerts);
-      assertThat(forced).isNotEmpty();
-      for (String request : forced) {
-        assertThat(curl("-X " + request.replace(" /", " localhost:8080/")))
-            .as(request)
-            .contains("{\"message\":")
-            .endsWith(" 503");
-      }
-    } finally {
-      link.heal();
-    }
-    await().atMost(LONG).until(() -> curl(node).contains("\"healthy\":true"));
-  }
-
   private static List<String> found(String pattern, String text) {
     return Pattern.compile(pattern)
         .matcher(text)
@@ -224,24 +165,6 @@ class SecuredEndpointIT {
         .map((match) -> match.group(1))
         .distinct()
         .toList();
-  }
-
-  /** Returns what a command of the page answers within fifteen seconds, and its status. */
-  private static String curl(String arguments) throws Exception {
-    Process process = new ProcessBuilder(
-            "sh",
-            "-c",
-            "curl -s --max-time 15 -w ' %{http_code}' -u operator:writes "
-                + arguments
-                    .replace(
-                        "localhost:8080",
-                        "localhost:"
-                            + application.getEnvironment().getProperty("local.server.port"))
-                    .replace("{serviceId}", "sample-app"))
-        .start();
-    String answer = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(arguments).isZero();
-    return answer;
   }
 
   /** Returns the end of the last ended term when the record names the next leader, else {@code null}. */
@@ -261,7 +184,7 @@ class SecuredEndpointIT {
             "--spring.jmx.enabled=false",
             "--management.endpoint.leader.access=unrestricted",
             "--management.endpoint.leader.roles=OPERATOR",
-            "--spring.datasource.url=" + link.jdbcUrl(),
+            "--spring.datasource.url=" + DATABASE.jdbcUrl(),
             "--spring.datasource.username=" + user,
             "--spring.datasource.password=" + DATABASE.password(),
             "--as.election.mysql.schema=validate",

@@ -182,7 +182,7 @@ class DashboardAndAlertsIT {
 
   @Test
   void everyAlertSaysWhatItIsAndWhatToDo() throws IOException {
-    String operations = Files.readString(DOCS.resolve("operations.md"));
+    String runbooks = Files.readString(DOCS.resolve("alerts.md"));
     List<JsonNode> alerts = rules("alert");
     assertThat(alerts).extracting((alert) -> text(alert, "alert")).doesNotHaveDuplicates();
     assertThat(alerts).hasSizeGreaterThan(5).allSatisfy((alert) -> {
@@ -194,8 +194,8 @@ class DashboardAndAlertsIT {
       assertThat(text(annotations, "summary")).isNotBlank();
       assertThat(text(annotations, "description")).containsPattern("[Ll]ook|Stop");
       assertThat(text(annotations, "runbook_url"))
-          .isEqualTo("https://docs.example/operations.md#" + name.toLowerCase(Locale.ROOT));
-      assertThat(operations).contains("\n### " + name + "\n");
+          .isEqualTo("https://docs.example/alerts.md#" + name.toLowerCase(Locale.ROOT));
+      assertThat(runbooks).contains("\n## " + name + "\n");
     });
   }
 

@@ -16,7 +16,7 @@ final class Actions {
 
   private static final String DATABASE = "database";
 
-  private static final String OPERATORS = "operations.md#the-endpoint";
+  private static final String OPERATORS = "endpoint.md#the-endpoint";
 
   private static final String NO_LEASE_AFTER_DEADLINE =
       "There are never two leaders: the others wait until the lease has ended, and a leader stops by its own clock before that.";
@@ -337,7 +337,7 @@ final class Actions {
         playground.list(member);
         long now = System.nanoTime();
         timeline.mark(name, "start", now, now, "started");
-        timeline.tell("info", name + " was started again", "operations.md#rolling-restart");
+        timeline.tell("info", name + " was started again", "kubernetes.md#rolling-restart");
       }
       case "lead" -> {
         timeline.tell("change", name + " was asked to lead", OPERATORS);
