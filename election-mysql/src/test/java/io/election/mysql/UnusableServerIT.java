@@ -39,8 +39,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What makes a server unusable, and what a node does with it: the table in {@code
- * docs/guarantees.md}, with accounts that may write on a read-only server and one that may not.
+ * What makes a server unusable, and what a node does with it, with accounts that may write on a
+ * read-only server and one that may not.
  */
 @OnEveryServer
 class UnusableServerIT extends ServerDatabase {
