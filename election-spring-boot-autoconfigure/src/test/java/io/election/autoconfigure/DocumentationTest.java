@@ -204,6 +204,8 @@ class DocumentationTest {
         .results()
         .filter((block) -> block.group(1).equals(language))
         .map((block) -> block.group(2))
+        .filter(
+            (block) -> !block.contains("HttpSecurity")) // compiled and run by the sample's tests
         .toList();
   }
 
