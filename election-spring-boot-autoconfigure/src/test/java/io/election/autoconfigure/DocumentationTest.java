@@ -83,6 +83,9 @@ class DocumentationTest {
         java.util.List<io.election.LeadershipEvent> events;
         record Invoice() {}
         record Batch(java.time.Duration timeout) {}
+        record Replica(String position) {
+          boolean isAsFarAs(String position) { return true; }
+        }
         static class ReportJob { void writeReport() {} }
         java.util.List<Invoice> due() { return java.util.List.of(); }
         void send(Invoice invoice, long term) {}
