@@ -140,7 +140,7 @@ final class ElectionLog {
     }
     if (row.isMoved()) {
       log.error(
-          "election '{}' was {}: node {} does not lead by {}. Set as.election.algorithm to where it was moved, or remove the mark from the record (docs/migration.md)",
+          "election '{}' was {}: node {} does not lead by {}. Set as.election.algorithm to where it was moved, or remove the mark from the record (docs/moves.md)",
           serviceId,
           Names.printable(row.leaderId()),
           nodeId,
