@@ -54,6 +54,7 @@ class DocumentationTest {
       import org.apache.zookeeper.Op;
       import org.jspecify.annotations.Nullable;
       import org.junit.jupiter.api.Test;
+      import org.slf4j.LoggerFactory;
       import org.springframework.beans.factory.annotation.Autowired;
       import org.springframework.beans.factory.annotation.Qualifier;
       import org.springframework.boot.test.context.SpringBootTest;
