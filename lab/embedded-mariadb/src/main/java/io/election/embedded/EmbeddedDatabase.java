@@ -77,10 +77,14 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
         if (last) {
           server.stop();
         }
-        log.info(
-            last
-                ? "this was the last node, MariaDB is stopped"
-                : "MariaDB keeps running for the other nodes");
+        if (last) {
+          log.info(
+              "stopped MariaDB, since this was the last node; {} stay in {}, which may be deleted",
+              MariaDbPrograms.size(directory),
+              directory);
+        } else {
+          log.info("MariaDB keeps running for the other nodes");
+        }
       }
       return this;
     });

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.util.FileSystemUtils;
@@ -26,6 +27,9 @@ import org.springframework.util.FileSystemUtils;
  * starts dies with the process that started it.
  */
 public final class MariaDbPrograms {
+
+  /** Where the sample, the playground and the tests of a user share the programs. */
+  public static final Path CACHE = Path.of(System.getProperty("user.home"), ".cache", "election");
 
   private static final String VERSION = "mariadb-11.4.5";
 
@@ -72,11 +76,23 @@ public final class MariaDbPrograms {
               .formatted(System.getProperty("os.name"), System.getProperty("os.arch")),
           null);
     }
-    log.info("unpacking {} to {}, once", VERSION, base);
+    log.info(
+        "unpacking {} to {}, once for sample, playground and tests; this takes some seconds",
+        VERSION,
+        base);
+    long begin = System.nanoTime();
     Path unfinished = directory.resolve(VERSION + ".unfinished");
     delete(unfinished);
     create(configuration(unfinished));
     Files.move(unfinished, base, StandardCopyOption.ATOMIC_MOVE);
+    log.info("unpacked {} in {} s", size(base), (System.nanoTime() - begin) / 1_000_000_000);
+  }
+
+  /** The size of a folder, in words. */
+  static String size(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files.mapToLong((file) -> file.toFile().length()).sum() / 1_000_000 + " MB";
+    }
   }
 
   public void createData(Path data) {

@@ -1,9 +1,11 @@
 package io.election.embedded;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -31,6 +33,7 @@ final class MariaDbServer {
   private final Path directory;
   private final MariaDbPrograms programs;
   private final Path portFile;
+  private final Path processFile;
   private final Path passwordFile;
   private final String password;
   private final Path output;
@@ -39,6 +42,7 @@ final class MariaDbServer {
     this.directory = directory;
     this.programs = new MariaDbPrograms(directory);
     this.portFile = directory.resolve("port");
+    this.processFile = directory.resolve("process");
     this.passwordFile = directory.resolve("password");
     if (Files.notExists(passwordFile)) {
       PrivateFolder.write(passwordFile, MariaDbPrograms.newPassword());
@@ -91,6 +95,7 @@ final class MariaDbServer {
     Path data = programs.base().resolve("data");
     Process process =
         programs.start(ownSession(), port, data, accounts, output, "--max-connections=500");
+    PrivateFolder.write(processFile, Long.toString(process.pid()));
     if (!waitUntil(() -> !process.isAlive() || answers(port)) || !process.isAlive()) {
       process.destroyForcibly();
       throw new EmbeddedDatabaseUnavailableException(
@@ -110,12 +115,22 @@ final class MariaDbServer {
         .toList();
   }
 
-  /** The running server, whichever process started it: no other process has its executable. */
+  /** The running server, whichever process started it. Other servers run the same programs. */
   private Optional<ProcessHandle> process() {
     Optional<String> executable = Optional.of(programs.executable());
-    return ProcessHandle.allProcesses()
-        .filter((process) -> process.info().command().equals(executable))
-        .findAny();
+    return lastProcess()
+        .flatMap(ProcessHandle::of)
+        .filter((process) -> process.info().command().equals(executable));
+  }
+
+  private Optional<Long> lastProcess() {
+    try {
+      return Optional.of(Long.valueOf(Files.readString(processFile)));
+    } catch (NoSuchFileException ex) {
+      return Optional.empty();
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
   }
 
   private void kill(int port) {

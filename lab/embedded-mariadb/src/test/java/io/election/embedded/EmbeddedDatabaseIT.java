@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import java.io.File;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -70,7 +71,7 @@ class EmbeddedDatabaseIT {
     assertThat(a.url()).isEqualTo(b.url()).isEqualTo(c.url());
     assertThat(servers()).hasSize(1);
     String all = a.text() + b.text() + c.text();
-    assertThat(all).containsOnlyOnce("unpacking mariadb").containsOnlyOnce("started MariaDB");
+    assertThat(all).containsOnlyOnce("unpacked ").containsOnlyOnce("started MariaDB");
     assertThat(all.split("joined MariaDB")).as("parts around two joins").hasSize(3);
     assertThat(all).contains("password in " + passwordFile()).doesNotContain(password());
   }
@@ -135,6 +136,7 @@ class EmbeddedDatabaseIT {
 
     fourth.leave();
     assertThat(servers()).isEmpty();
+    assertThat(fourth.text()).containsPattern("stopped MariaDB, .* MB stay in " + directory);
   }
 
   @Test
@@ -170,6 +172,29 @@ class EmbeddedDatabaseIT {
 
     second.close();
     assertThat(servers()).isEmpty();
+  }
+
+  /** Playgrounds and tests run servers of the same programs. */
+  @Test
+  void aServerElsewhereIsLeftAlone(@TempDir Path elsewhere) throws Exception {
+    MariaDbPrograms programs = new MariaDbPrograms(directory);
+    programs.unpack();
+    Path data = elsewhere.resolve("data");
+    programs.createData(data);
+    Process other =
+        programs.start(List.of(), freePort(), data, "", elsewhere.resolve("server.log"));
+    try {
+      EmbeddedDatabase.join(directory).close();
+      assertThat(servers()).containsExactly(other.toHandle());
+    } finally {
+      other.destroyForcibly().onExit().join();
+    }
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
   }
 
   private Node startNode() throws IOException {

@@ -3,8 +3,6 @@ package io.election.playground;
 import io.election.embedded.MariaDbPrograms;
 import io.election.support.process.Claim;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.LocalTime;
@@ -141,12 +139,8 @@ final class Playground implements AutoCloseable {
 
           Then start the playground, with the same variable, with --spring.datasource.url=jdbc:mariadb://localhost:3306/election""");
     }
-    Path programs = Path.of(System.getProperty("user.home"), ".cache", "election-playground");
-    progress(
-        Files.isDirectory(programs)
-            ? "The embedded MariaDB starts"
-            : "The embedded MariaDB is unpacked to " + programs + ", once");
-    return MySqlDatabase.embedded(programs, work.path().resolve("database"));
+    progress("The embedded MariaDB starts; its programs are in " + MariaDbPrograms.CACHE);
+    return MySqlDatabase.embedded(MariaDbPrograms.CACHE, work.path().resolve("database"));
   }
 
   private void progress(String line) {
@@ -462,5 +456,8 @@ final class Playground implements AutoCloseable {
         log.warn("The folder {} could not be deleted", work.path(), ex);
       }
     }
+    log.info(
+        "the playground has ended its processes and deleted their files; the programs of MariaDB stay in {}",
+        MariaDbPrograms.CACHE);
   }
 }

@@ -25,11 +25,8 @@ final class EmbeddedServer extends TestServer {
   }
 
   static TestServer launch() {
-    Path shared = Path.of(
-        System.getProperty("java.io.tmpdir"),
-        "election-test-mariadb-" + System.getProperty("user.name"));
     try {
-      return launch(shared, Files.createTempDirectory("election-test-"));
+      return launch(MariaDbPrograms.CACHE, Files.createTempDirectory("election-test-"));
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }

@@ -84,7 +84,7 @@ class EmbeddedServerIT {
       for (int i = 0; i < PROCESSES; i++) {
         processes.add(new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Djava.io.tmpdir=" + empty,
+                "-Duser.home=" + empty,
                 "-cp",
                 NodeProcess.classPath(),
                 EmbeddedServerIT.class.getName())
