@@ -5,6 +5,8 @@ const FUTURE = 0.06;        // the part of the timeline right of now; more if a 
 const LOG_LINES = 500;
 const LANE = 38;
 const LABEL = 92;
+const FIRST = ['kill', 'start', 'pause', 'resume', 'cut-both', 'heal', 'delete-row'];   // the others are behind "more"
+const UNDO = { kill: 'start', pause: 'resume', 'cut-both': 'heal' };                   // one of each pair is shown
 const GLYPHS = { kill: '✕', stop: '■', start: '▲', row: '◆', aside: '↓' };
 const CUTS = { none: '', both: ', cut off from the database', answers: ', gets no answers' };
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -12,10 +14,11 @@ const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const $ = (id) => document.getElementById(id);
 const spans = new Map();
 const marks = new Map();
-const view = { span: 120_000, end: null };   // end: null follows the present
+const view = { span: 45_000, end: null };   // end: null follows the present
 let state = null;
 let clock = null;           // performance.now() at the server's zero
 let drawnAt = 0;
+let nobodySince = null;
 
 function element(name, text, parent) {
   const made = document.createElement(name);
@@ -77,14 +80,14 @@ function show(next) {
   state = next;
   adjust(next.now);
   const leader = next.nodes.find((node) => node.kind === 'election' && node.leads);
-  set($('leader'), leader ? `${leader.id} leads in term ${leader.term}` : next.phase === 'running' ? 'Nobody leads' : 'Starting');
+  showLeader(next, leader);
   set($('overlaps'), `Two leaders at once: ${next.overlaps} times, ${Math.round(next.overlapMs)} ms`);
   $('overlaps').classList.toggle('warn', next.overlaps > 0);
   $('wrong-overlaps').hidden = next.wrongOverlaps === null;
   set($('wrong-overlaps'), `With hand-written SQL: ${next.wrongOverlaps} times, ${Math.round(next.wrongOverlapMs)} ms`);
   $('failure').hidden = !next.failure;
   set($('failure'), next.failure ?? '');
-  $('progress').hidden = next.phase === 'running' && leader !== undefined;
+  $('progress').hidden = next.phase === 'running';
   if ($('progress').childElementCount !== next.progress.length) {
     $('progress').replaceChildren(...next.progress.map((line) => element('li', line)));
   }
@@ -95,6 +98,19 @@ function show(next) {
     shape = now;
     refreshActions();
   }
+}
+
+function showLeader(next, leader) {
+  const nobody = !leader && next.phase === 'running';
+  set($('who'), leader ? `${leader.id} leads in term ${leader.term}` : nobody ? 'Nobody leads' : 'Starting');
+  $('leader').classList.toggle('nobody', nobody);
+  if (!nobody) nobodySince = null;
+  else nobodySince ??= gaps(-Infinity, Infinity, next.now).at(-1)?.[0] ?? next.now;
+  showSince();
+}
+
+function showSince() {
+  set($('since'), nobodySince === null ? '' : `for ${(Math.max(0, present() - nobodySince) / 1000).toFixed(1)} s`);
 }
 
 const cards = new Map();
@@ -109,9 +125,13 @@ function card(id, title) {
     made = { root, title: element('h3', title, root), text: element('p', '', root), body: element('div', null, root) };
     made.buttons = element('div', null, root);
     made.buttons.className = 'bar';
+    const more = element('details', null, root);
+    element('summary', 'more', more);
+    made.more = element('div', null, more);
+    made.more.className = 'bar';
     made.answer = element('p', '', root);
     made.answer.setAttribute('role', 'status');
-    made.explanation = element('p', 'Point at a button, or move to it with the Tab key, to read what it will do.', root);
+    made.explanation = element('p', 'Tap a button, point at it, or move to it with the Tab key, to read what it will do.', root);
     made.explanation.className = 'explanation';
     made.explanation.id = `explanation-${cards.size}`;
     made.made = new Map();
@@ -225,11 +245,12 @@ function showAction(action) {
   if (!its) return;
   let made = its.made.get(action.action);
   if (!made) {
-    made = { button: element('button', action.label, its.buttons) };
+    const bar = FIRST.includes(action.action) ? its.buttons : its.more;
+    made = { button: element('button', action.label, bar) };
     made.button.dataset.action = action.action;
     made.button.setAttribute('aria-label', `${action.label} ${action.target === 'database' ? 'of the database' : action.target}`);
-    if (action.seconds !== null) made.seconds = field(its, 'number', action.seconds, `seconds of ${action.label}`);
-    if (action.value !== null) made.value = field(its, 'text', action.value, `value of ${action.label}`);
+    if (action.seconds !== null) made.seconds = field(bar, 'number', action.seconds, `seconds of ${action.label}`);
+    if (action.value !== null) made.value = field(bar, 'text', action.value, `value of ${action.label}`);
     made.button.setAttribute('aria-describedby', its.explanation.id);
     const explain = (more = '') => set(its.explanation, made.action.explanation + (made.action.reason ? ` Off now: ${made.action.reason}.` : more));
     // A finger cannot point without a tap, so the first tap explains and the second one acts.
@@ -247,10 +268,22 @@ function showAction(action) {
   made.action = action;
   // aria-disabled keeps the button in the order of the Tab key, so that its reason can be read.
   made.button.setAttribute('aria-disabled', String(!action.enabled));
+  for (const [does, undoes] of Object.entries(UNDO)) showOneOf(its.made.get(does), its.made.get(undoes));
 }
 
-function field(its, type, value, label) {
-  const input = element('input', null, its.buttons);
+function showOneOf(does, undoes) {
+  if (!does || !undoes) return;
+  const [shown, hidden] = undoes.action.enabled ? [undoes, does] : [does, undoes];
+  const focused = document.activeElement === hidden.button;
+  for (const each of [does, undoes]) {
+    each.button.hidden = each !== shown;
+    if (each.seconds) each.seconds.hidden = each !== shown;
+  }
+  if (focused) shown.button.focus();
+}
+
+function field(bar, type, value, label) {
+  const input = element('input', null, bar);
   input.type = type;
   input.value = value;
   input.setAttribute('aria-label', label);
@@ -424,6 +457,7 @@ function frame(at) {
     drawnAt = at;
     if (state.nodes.length) draw();
     cards.forEach(showRemaining);
+    showSince();
   }
   requestAnimationFrame(frame);
 }

@@ -89,6 +89,15 @@ final class Actions {
     add(
         actions,
         name,
+        "start",
+        "Start",
+        !there,
+        name + " runs",
+        null,
+        "The process starts again. It follows if another node leads. There are never two leaders: a process that starts holds no lease.");
+    add(
+        actions,
+        name,
         "stop",
         "Stop",
         runs && SIGNALS,
@@ -141,15 +150,6 @@ final class Actions {
         name + " is not cut off",
         null,
         "The link works again, and what was held arrives late. There are never two leaders: a late statement finds that the version of the record has changed, and does nothing.");
-    add(
-        actions,
-        name,
-        "start",
-        "Start",
-        !there,
-        name + " runs",
-        null,
-        "The process starts again. It follows if another node leads. There are never two leaders: a process that starts holds no lease.");
     add(
         actions,
         name,

@@ -3,6 +3,8 @@ package io.election.playground;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.ColorScheme;
 import io.election.support.process.Claim;
@@ -65,7 +67,56 @@ class ConsoleIT {
       console.screenshot(folder.resolve("width-" + width + ".png"));
       assertThat(page.evaluate("document.documentElement.scrollWidth")).isEqualTo(width);
     }
+    page.evaluate("scrollTo(0, document.body.scrollHeight)");
+    assertThat(page.locator("#leader").boundingBox().y)
+        .as("who leads, always in sight")
+        .isZero();
     page.setViewportSize(1280, 1000);
+  }
+
+  @Test
+  @Order(1)
+  void eachNodeShowsThreeActionsAndTheOthersBehindMore() {
+    for (Member member : console.playground().members()) {
+      Locator card = console.card(member.name());
+      Locator buttons = card.locator("button:visible");
+      assertThat(buttons.allTextContents()).containsExactly("kill -9", "Pause", "Cut off");
+      card.locator("summary").press("Enter");
+      assertThat(buttons.allTextContents())
+          .contains("Stop", "Lose answers", "Make leader", "Stand aside", "Back")
+          .hasSize(8);
+      card.locator("summary").press("Enter");
+      assertThat(buttons.count()).isEqualTo(3);
+    }
+  }
+
+  /** A finger cannot point without a tap. */
+  @Test
+  @Order(1)
+  void aTapTellsWhatAButtonDoesAndTheSecondOneDoesIt() {
+    String leader = console.awaitLeader();
+    Page phone = console
+        .page()
+        .context()
+        .browser()
+        .newPage(new Browser.NewPageOptions().setHasTouch(true).setViewportSize(390, 844));
+    phone.navigate(console.url());
+    Locator card = phone.locator("article[aria-label='" + leader + "']");
+    Locator hint = card.locator(".explanation");
+    card.locator("summary").tap();
+    card.locator("[data-action=back]").tap(new Locator.TapOptions().setForce(true));
+    assertThat(hint.textContent()).contains("stands for election again").contains("Off now: ");
+    card.locator("[data-action=stop]").tap();
+    assertThat(hint.textContent()).contains("ends cleanly").endsWith(" Tap again to do it.");
+    assertThat(hint.boundingBox().height).isPositive();
+    Member member = Objects.requireNonNull(console.playground().member(leader));
+    assertThat(member.state()).isEqualTo(Member.State.RUNNING);
+    card.locator("[data-action=stop]").tap();
+    console.awaitLine(leader + " was stopped");
+    console.awaitLeaderOtherThan(leader);
+    phone.context().close();
+    console.press(leader, "start");
+    console.awaitLine(leader + " was started again");
   }
 
   @Test
@@ -73,6 +124,13 @@ class ConsoleIT {
   void aKilledLeaderIsFollowedByAnotherOne() {
     String first = console.awaitLeader();
     console.press(first, "kill");
+    console.awaitNobodyFor(Duration.ofSeconds(1));
+    console.screenshot(Path.of("target", "screenshots", "nobody.png"));
+    Page page = console.page();
+    assertThat(
+            page.evaluate("parseInt(getComputedStyle(document.getElementById('leader')).fontSize)"))
+        .as("pixels")
+        .isEqualTo(35);
     String second = console.awaitLeaderOtherThan(first);
     assertThat(console.awaitLine(first + " was killed; its lease ended after"))
         .contains(second + " led")
@@ -203,6 +261,9 @@ class ConsoleIT {
   @Test
   @Order(8)
   void theSavedPictureHasTheClaims() throws IOException {
+    for (int i = 0; i < 3; i++) {
+      console.page().locator("#out").click(); // to six minutes
+    }
     String picture = console.savedPicture();
     List<Claim> claims = console.claims();
     // The last claim goes on.

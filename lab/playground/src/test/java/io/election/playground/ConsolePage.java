@@ -111,15 +111,38 @@ final class ConsolePage implements AutoCloseable {
   }
 
   void fill(String card, String label, String value) {
+    openMore(card, page.getByLabel(label));
     card(card).getByLabel(label).fill(value);
   }
 
   /** Presses a button by the keyboard, after reading what it will do. */
   void press(String card, String action) {
     Locator button = card(card).locator("[data-action=" + action + "][aria-disabled=false]");
+    openMore(card, page.locator("[data-action=" + action + "]"));
     button.focus();
     assertThat(card(card).locator(".explanation").textContent()).contains("never two leaders");
     button.press("Enter");
+  }
+
+  /** Shows what is behind "more", if this is there. */
+  private void openMore(String card, Locator wanted) {
+    Locator closed = card(card)
+        .locator("details:not([open])")
+        .filter(new Locator.FilterOptions().setHas(wanted));
+    if (closed.count() > 0) {
+      closed.locator("summary").press("Enter");
+    }
+  }
+
+  /** Waits until the page says that nobody has led for a time. */
+  void awaitNobodyFor(Duration time) {
+    Locator banner = page.locator("#leader.nobody");
+    banner.waitFor();
+    await().atMost(LONG).until(() -> {
+      String text = banner.textContent();
+      assertThat(text).matches("Nobody leads for \\d+\\.\\d s");
+      return Double.parseDouble(text.replaceAll("[^\\d.]", "")) * 1000 >= time.toMillis();
+    });
   }
 
   /** All claims of all nodes so far, by their own processes. */

@@ -25,15 +25,12 @@ class PicturesIT {
   void drawTwoRuns() throws IOException {
     Path folder = Path.of(System.getProperty("playground.pictures"));
     try (ConsolePage console = ConsolePage.open("--server.port=0")) {
-      console.page().setViewportSize(1200, 820);
-      String killed = ledFor(console, 8);
+      console.page().setViewportSize(1200, 860);
+      String killed = ledFor(console, 14);
       console.press(killed, "kill");
       console.awaitLeaderOtherThan(killed);
-      ledFor(console, 8);
-      zoomToHalfAMinute(console);
-      String kill = console.savedPicture();
-      Files.writeString(folder.resolve("playground-kill.svg"), kill);
-      Files.writeString(folder.resolve("playground.svg"), animated(kill));
+      ledFor(console, 14);
+      Files.writeString(folder.resolve("playground.svg"), console.savedPicture());
       console.press(killed, "start");
       String paused = ledFor(console, 12);
       console.fill(paused, "seconds of Pause", "8");
@@ -58,23 +55,5 @@ class PicturesIT {
       return last.to() - last.from() > Duration.ofSeconds(seconds).toNanos();
     });
     return leader;
-  }
-
-  private static void zoomToHalfAMinute(ConsolePage console) {
-    console.page().locator("#in").click();
-    console.page().locator("#in").click();
-  }
-
-  /** Uncovers the picture from left to right, at the pace of the run. */
-  private static String animated(String picture) {
-    String style = """
-        <style>.cover{transform-origin:1000px 0;animation:uncover 30s linear infinite}\
-        @keyframes uncover{from{transform:scaleX(1)}to{transform:scaleX(0)}}\
-        @media (prefers-reduced-motion:reduce){.cover{animation:none;transform:scaleX(0)}}</style>""";
-    String cover =
-        "<rect class=\"cover\" x=\"92\" y=\"0\" width=\"908\" height=\"152\" fill=\"#ffffff\"/>";
-    return picture
-        .replaceFirst("</title>", "</title>" + style)
-        .replaceFirst("</svg>\\s*$", cover + "</svg>");
   }
 }
