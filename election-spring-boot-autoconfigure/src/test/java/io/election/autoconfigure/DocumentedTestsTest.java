@@ -3,15 +3,17 @@ package io.election.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -27,20 +29,32 @@ class DocumentedTestsTest {
 
   private static final Pattern COMMAND = Pattern.compile("-D(?:it\\.)?test=['\"]?([\\w#+,*]+)");
 
-  /** The source of each test by the name of its class. */
+  /**
+   * The source of each test by the name of its class. Other modules may write to their build folders
+   * meanwhile.
+   */
   private static Map<String, String> sources() throws IOException {
     Map<String, String> sources = new HashMap<>();
-    try (Stream<Path> files = Files.walk(ROOT)) {
-      for (Path file : files.filter(DocumentedTestsTest::isTest).toList()) {
-        String name = file.getFileName().toString().replace(".java", "");
-        sources.merge(name, Files.readString(file), String::concat);
+    Files.walkFileTree(ROOT, new SimpleFileVisitor<>() {
+      @Override
+      public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
+        String name = folder.getFileName().toString();
+        return name.equals("target") || name.equals(".git")
+            ? FileVisitResult.SKIP_SUBTREE
+            : FileVisitResult.CONTINUE;
       }
-    }
-    return sources;
-  }
 
-  private static boolean isTest(Path file) {
-    return file.toString().matches(".*/src/(test|main)/java/.*(Test|IT|Contract)\\.java");
+      @Override
+      public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+          throws IOException {
+        String name = file.getFileName().toString();
+        if (name.matches(".*(Test|IT|Contract)\\.java")) {
+          sources.merge(name.replace(".java", ""), Files.readString(file), String::concat);
+        }
+        return FileVisitResult.CONTINUE;
+      }
+    });
+    return sources;
   }
 
   @ParameterizedTest
