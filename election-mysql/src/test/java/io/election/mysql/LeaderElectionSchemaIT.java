@@ -92,10 +92,10 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   private static final AuditNote ALICE = new AuditNote("alice", "canary");
 
-  /** The privileges on both tables, as in docs/operations.md, if somebody else creates them. */
+  /** The privileges on both tables, as in docs/mysql.md, if somebody else creates them. */
   private static final List<String> USE = List.of("SELECT", "INSERT", "UPDATE");
 
-  /** The privileges on the database, as in docs/operations.md, if the election does. */
+  /** The privileges on the database, as in docs/mysql.md, if the election does. */
   private static final List<String> MAKE =
       List.of("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER");
 
