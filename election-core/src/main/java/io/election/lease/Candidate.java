@@ -209,6 +209,10 @@ final class Candidate {
             Duration.ofNanos(this.settings.leadershipNanos()).minus(leadership.remaining()));
   }
 
+  Duration operationTimeout() {
+    return this.settings.operationTimeout();
+  }
+
   Optional<String> leaderId() {
     Candidacy current = this.candidacy;
     if (current.state() instanceof Leader leader) {

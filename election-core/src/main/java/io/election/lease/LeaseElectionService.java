@@ -69,6 +69,15 @@ public final class LeaseElectionService extends Elector.Part implements Election
   }
 
   /**
+   * Returns the setting that bounds a call to the store. Local.
+   *
+   * @return the operation timeout
+   */
+  public Duration operationTimeout() {
+    return candidate().operationTimeout();
+  }
+
+  /**
    * Returns for how long the lease still protects leader work if no further renewal succeeds: while
    * this node leads, and while it waits for running work to end after that, for at most the drain
    * timeout. Local.

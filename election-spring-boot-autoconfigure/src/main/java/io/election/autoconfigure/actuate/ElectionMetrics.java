@@ -52,6 +52,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String LEASE_REMAINING = "election.lease.remaining";
 
+  private static final String OPERATION_TIMEOUT = "election.operation.timeout";
+
   private static final String RENEWAL_AGE = "election.renewal.age";
 
   private static final String PAUSED = "election.paused";
@@ -201,6 +203,13 @@ final class ElectionMetrics implements SmartLifecycle {
         service,
         (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
     gauge(
+        OPERATION_TIMEOUT,
+        "The time after which a renewal counts as unanswered",
+        "seconds",
+        tags,
+        service,
+        (election) -> seconds(election.operationTimeout()));
+    gauge(
         CANDIDATES,
         "Nodes that may lead, as far as this node knows, the leader included; NaN if it knows none",
         null,
@@ -304,6 +313,7 @@ final class ElectionMetrics implements SmartLifecycle {
         new Key(serviceId, outcome),
         (key) -> Timer.builder(RENEWALS)
             .description("Renewals of the lease, by outcome")
+            .publishPercentiles(0.99)
             .tags(tags(serviceId).and("outcome", text(outcome)))
             .register(this.registry));
   }
