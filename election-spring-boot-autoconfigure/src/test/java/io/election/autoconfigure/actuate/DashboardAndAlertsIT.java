@@ -26,9 +26,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.boot.convert.DurationStyle;
@@ -40,6 +42,13 @@ import tools.jackson.databind.json.JsonMapper;
 class DashboardAndAlertsIT {
 
   private static final Path DOCS = Path.of("..", "docs");
+
+  /** The rows of a dashboard that are visible at once. */
+  private static final int SCREEN = 24;
+
+  private static final String SINCE = "Seconds since somebody led";
+
+  private static final String AGE = "Age of each job's last run";
 
   private static final Pattern SERIES = Pattern.compile("([a-zA-Z_:][\\w:]*)(?:\\{(.*)})? \\S+");
 
@@ -104,7 +113,6 @@ class DashboardAndAlertsIT {
     assertThat(text(dashboard, "title")).isNotBlank();
     assertThat(text(dashboard, "uid")).isNotBlank();
     Set<Integer> ids = new HashSet<>();
-    List<String> expressions = new ArrayList<>();
     for (JsonNode panel : dashboard.path("panels")) {
       assertThat(ids.add(panel.path("id").asInt())).as("id of %s", panel).isTrue();
       assertThat(text(panel, "title")).isNotBlank();
@@ -113,13 +121,9 @@ class DashboardAndAlertsIT {
       assertThat(panel.path("targets")).isNotEmpty();
       for (JsonNode target : panel.path("targets")) {
         assertThat(target.path("datasource").path("uid").asString()).isEqualTo("${datasource}");
-        expressions.add(text(target, "expr"));
       }
     }
-    for (JsonNode annotation : dashboard.path("annotations").path("list")) {
-      expressions.add(text(annotation, "expr"));
-    }
-    assertThat(expressions).hasSizeGreaterThan(10).allSatisfy(DashboardAndAlertsIT::isAnswered);
+    assertThat(queries()).hasSizeGreaterThan(10).allSatisfy(DashboardAndAlertsIT::isAnswered);
   }
 
   @Test
@@ -137,15 +141,126 @@ class DashboardAndAlertsIT {
     for (JsonNode variable : dashboard().path("templating").path("list")) {
       variables.put(text(variable, "name"), variable);
     }
-    assertThat(variables).containsOnlyKeys("datasource", "election");
-    assertThat(variables.get("datasource").path("type").asString()).isEqualTo("datasource");
-    assertThat(variables.get("datasource").path("query").asString()).isEqualTo("prometheus");
-    Matcher values = Pattern.compile("label_values\\((\\w+), (\\w+)\\)")
-        .matcher(variables.get("election").path("query").path("query").asString());
-    assertThat(values.matches()).isTrue();
-    assertThat(scraped.get(values.group(1)))
-        .isNotEmpty()
-        .allSatisfy((labels) -> assertThat(labels).containsEntry(values.group(2), "orders"));
+    assertThat(variables).containsOnlyKeys("datasource", "environment", "namespace", "election");
+    assertThat(text(variables.get("datasource"), "query")).isEqualTo("prometheus");
+    variables.remove("datasource");
+    variables.forEach((name, variable) -> {
+      Matcher values = Pattern.compile("label_values\\((\\w+)(?:\\{[^}]*})?, (\\w+)\\)")
+          .matcher(text(variable.path("query"), "query"));
+      assertThat(values.matches()).as(name).isTrue();
+      assertThat(scraped).containsKey(values.group(1));
+      assertThat(values.group(2)).isEqualTo(name);
+      assertThat(text(variable, "allValue")).as("also without the label").isEqualTo(".*");
+    });
+    assertThat(scraped.get("election_leader"))
+        .allSatisfy((labels) -> assertThat(labels).containsEntry("election", "orders"));
+    assertThat(queries())
+        .allSatisfy(
+            (query) -> assertThat(METRIC.matcher(query).results())
+                .allSatisfy(
+                    (metric) -> assertThat(metric.group(2))
+                        .contains(
+                            "environment=~\"$environment\", namespace=~\"$namespace\", election=~\"$election\"")));
+  }
+
+  @Test
+  void firstScreenAnswersWhatAnOperatorAsks() throws IOException {
+    Map<String, String> firstScreen = new HashMap<>();
+    for (JsonNode panel : dashboard().path("panels")) {
+      JsonNode place = panel.path("gridPos");
+      if (place.path("y").asInt() + place.path("h").asInt() <= SCREEN) {
+        firstScreen.put(
+            text(panel, "title"), String.join("\n", expressions(panel.path("targets"))));
+      }
+    }
+    assertThat(firstScreen.get(SINCE)).contains("election_leader{");
+    assertThat(firstScreen.get("Candidates now")).contains("election_candidates{");
+    assertThat(firstScreen.get("The holder's lease"))
+        .contains("election_lease_duration_seconds{", "election_lease_remaining_seconds{");
+    assertThat(firstScreen.get(AGE)).contains("election_calls_seconds_count{");
+    assertThat(firstScreen.get("Renewals' p99 against the operation time-out"))
+        .contains("quantile=\"0.99\"", "election_operation_timeout_seconds{");
+  }
+
+  @Test
+  void dashboardTellsWhenSomebodyLedAndJobsRanLast(@TempDir Path folder) throws Exception {
+    String since = query(SINCE);
+    String age = query(AGE);
+    Path tests = folder.resolve("dashboard-test.yaml");
+    Files.writeString(
+        tests,
+        JsonMapper.shared()
+            .writeValueAsString(Map.of(
+                "tests",
+                List.of(Map.of(
+                    "interval",
+                    "15s",
+                    "input_series",
+                    List.of(
+                        series("election_leader{election='orders',namespace='shop'}", "1x20 0x60"),
+                        series("election_leader{election='billing'}", "0x400"),
+                        series(
+                            "election_calls_seconds_count{method='a',outcome='ran'}", "_x8 1x72"),
+                        series("election_calls_seconds_count{method='b',outcome='ran'}", "1+1x80"),
+                        series(
+                            "election_calls_seconds_count{method='c',outcome='skipped'}",
+                            "1+1x80")),
+                    "promql_expr_test",
+                    List.of(
+                        result(
+                            since,
+                            "4m",
+                            Map.of(
+                                "{election='orders',namespace='shop'}",
+                                0,
+                                "{election='billing'}",
+                                3600)),
+                        result(
+                            since,
+                            "10m",
+                            Map.of(
+                                "{election='orders',namespace='shop'}",
+                                300,
+                                "{election='billing'}",
+                                3600)),
+                        result(
+                            age,
+                            "10m",
+                            Map.of(
+                                "{method='a'}",
+                                480,
+                                "{method='b'}",
+                                0,
+                                "{method='c'}",
+                                90000))))))));
+    promtool(tests);
+  }
+
+  private static String query(String title) throws IOException {
+    return dashboard()
+        .path("panels")
+        .valueStream()
+        .filter((panel) -> text(panel, "title").equals(title))
+        .map((panel) -> text(panel.path("targets").path(0), "expr").replaceAll("\\$\\w+", ".*"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Map<String, Object> series(String series, String values) {
+    return Map.of("series", series, "values", values);
+  }
+
+  private static Map<String, Object> result(
+      String query, String at, Map<String, Integer> expected) {
+    return Map.of(
+        "expr",
+        query,
+        "eval_time",
+        at,
+        "exp_samples",
+        expected.entrySet().stream()
+            .map((sample) -> Map.of("labels", sample.getKey(), "value", sample.getValue()))
+            .toList());
   }
 
   @Test
@@ -168,12 +283,12 @@ class DashboardAndAlertsIT {
 
   @Test
   void alertsFireWhenTheyShouldAndNeverElse() throws Exception {
+    promtool(Path.of("src", "test", "resources", "prometheus-alerts-test.yaml"));
+  }
+
+  private static void promtool(Path tests) throws Exception {
     Tool.PROMTOOL.assumeWorks();
-    Process promtool = new ProcessBuilder(
-            "promtool",
-            "test",
-            "rules",
-            Path.of("src", "test", "resources", "prometheus-alerts-test.yaml").toString())
+    Process promtool = new ProcessBuilder("promtool", "test", "rules", tests.toString())
         .redirectErrorStream(true)
         .start();
     String told = new String(promtool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -264,8 +379,22 @@ class DashboardAndAlertsIT {
         .toList();
   }
 
-  private static List<String> expressions(List<JsonNode> rules) {
-    return rules.stream().map((rule) -> text(rule, "expr")).toList();
+  /** Returns the queries of all panels and annotations of the dashboard. */
+  private static List<String> queries() throws IOException {
+    JsonNode dashboard = dashboard();
+    return Stream.concat(
+            dashboard
+                .path("panels")
+                .valueStream()
+                .flatMap((panel) -> expressions(panel.path("targets")).stream()),
+            expressions(dashboard.path("annotations").path("list")).stream())
+        .toList();
+  }
+
+  private static List<String> expressions(Iterable<JsonNode> rules) {
+    return StreamSupport.stream(rules.spliterator(), false)
+        .map((rule) -> text(rule, "expr"))
+        .toList();
   }
 
   private static String text(JsonNode node, String name) {
