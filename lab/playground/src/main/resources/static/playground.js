@@ -102,7 +102,7 @@ function show(next) {
 
 function showLeader(next, leader) {
   const nobody = !leader && next.phase === 'running';
-  set($('who'), leader ? `${leader.id} leads in term ${leader.term}` : nobody ? 'Nobody leads' : 'Starting');
+  set($('who'), leader ? `${leader.id} leads in term ${leader.term}` : nobody ? 'Nobody leads' : next.failure ? 'Nothing runs' : 'Starting');
   $('leader').classList.toggle('nobody', nobody);
   if (!nobody) nobodySince = null;
   else nobodySince ??= gaps(-Infinity, Infinity, next.now).at(-1)?.[0] ?? next.now;
@@ -277,17 +277,18 @@ function showOneOf(does, undoes) {
   const focused = document.activeElement === hidden.button;
   for (const each of [does, undoes]) {
     each.button.hidden = each !== shown;
-    if (each.seconds) each.seconds.hidden = each !== shown;
+    if (each.seconds) each.seconds.parentNode.hidden = each !== shown;
   }
   if (focused) shown.button.focus();
 }
 
 function field(bar, type, value, label) {
-  const input = element('input', null, bar);
+  const unit = element('label', null, bar);
+  const input = element('input', null, unit);
   input.type = type;
   input.value = value;
   input.setAttribute('aria-label', label);
-  if (type === 'number') { input.min = 1; input.max = 600; }
+  if (type === 'number') { input.min = 1; input.max = 600; unit.append(' s'); }
   return input;
 }
 

@@ -77,8 +77,10 @@ class ConsoleIT {
   @Test
   @Order(1)
   void eachNodeShowsThreeActionsAndTheOthersBehindMore() {
+    console.awaitLeader();
     for (Member member : console.playground().members()) {
       Locator card = console.card(member.name());
+      card.locator("[data-action=kill]").waitFor();
       Locator buttons = card.locator("button:visible");
       assertThat(buttons.allTextContents()).containsExactly("kill -9", "Pause", "Cut off");
       card.locator("summary").press("Enter");
