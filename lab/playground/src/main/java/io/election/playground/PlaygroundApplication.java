@@ -69,6 +69,7 @@ public class PlaygroundApplication {
         "server.shutdown", "immediate",
         "logging.level.org.springframework.web.servlet.mvc.support", "error", // streams end
         "logging.level.root", "warn",
+        "logging.pattern.console", "%d{HH:mm:ss} %m%n",
         "logging.level.io.election", "info"));
     application.addInitializers(
         (context) -> context.getBeanFactory().registerSingleton("options", options));
@@ -87,7 +88,9 @@ public class PlaygroundApplication {
 
   @EventListener
   void on(WebServerInitializedEvent event) {
-    log.info("the playground is at http://127.0.0.1:{}/", event.getWebServer().getPort());
+    log.info(
+        "the playground is at http://127.0.0.1:{}/ and ends with Ctrl-C",
+        event.getWebServer().getPort());
     event.getApplicationContext().getBean(Playground.class).begin();
   }
 }
