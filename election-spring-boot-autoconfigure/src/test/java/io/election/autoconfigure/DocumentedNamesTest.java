@@ -1,0 +1,133 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** What the documentation names is there: pages, headings, properties, profiles. It stays short. */
+class DocumentedNamesTest {
+
+  private static final Path ROOT = Path.of("..");
+
+  private static final Pattern CODE = Pattern.compile("(?m)^```.*?^```$", Pattern.DOTALL);
+
+  private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+
+  private static final Pattern HEADING = Pattern.compile("(?m)^#+ (.+)$");
+
+  private static final Pattern PROPERTY = Pattern.compile("\\bas\\.election(?:\\.[\\w-]+)+");
+
+  private static final Pattern PROFILES = Pattern.compile(" -P([\\w,-]+)");
+
+  private static final Pattern PROFILE = Pattern.compile("<profile>\\s+<id>([\\w-]+)</id>");
+
+  /** Reference tables, which are looked up and not read. */
+  private static final Set<String> TABLES = Set.of("settings.md", "metrics.md", "ddl.md");
+
+  @ParameterizedTest
+  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
+  void linksLeadToFilesAndHeadings(Path page) {
+    assertThat(LINK.matcher(prose(page)).results().map((found) -> found.group(1)))
+        .filteredOn((link) -> !link.matches("https?:.*|mailto:.*"))
+        .filteredOn((link) -> !leadsSomewhere(page, link))
+        .isEmpty();
+  }
+
+  private static boolean leadsSomewhere(Path page, String link) {
+    String[] parts = link.split("#", 2);
+    Path target = parts[0].isEmpty() ? page : page.resolveSibling(parts[0]);
+    return Files.exists(target) && (parts.length == 1 || anchors(target).contains(parts[1]));
+  }
+
+  private static String prose(Path page) {
+    return CODE.matcher(DocumentationTest.text(page)).replaceAll("");
+  }
+
+  /** As GitHub and GitLab derive them from headings. */
+  private static Set<String> anchors(Path page) {
+    Set<String> anchors = new HashSet<>();
+    HEADING.matcher(prose(page)).results().forEach((heading) -> {
+      String anchor = heading
+          .group(1)
+          .toLowerCase(Locale.ROOT)
+          .replaceAll("\\[([^]]*)]\\([^)]*\\)", "$1")
+          .replaceAll("[^\\p{L}\\p{N} _-]", "")
+          .replace(' ', '-');
+      assertThat(anchors.add(anchor)).as("two headings of one name: %s", anchor).isTrue();
+    });
+    return anchors;
+  }
+
+  @ParameterizedTest
+  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
+  void propertiesExist(Path page) {
+    JsonNode metadata = JsonMapper.builder()
+        .build()
+        .readTree(Path.of("target", "classes", "META-INF", "spring-configuration-metadata.json"));
+    List<String> known = new ArrayList<>();
+    for (String kind : List.of("properties", "groups")) {
+      metadata.path(kind).forEach((entry) -> known.add(entry.path("name").asString()));
+    }
+    assertThat(
+            PROPERTY.matcher(DocumentationTest.text(page)).results().map((found) -> found.group()))
+        .allSatisfy((name) -> assertThat(known).contains(name));
+  }
+
+  @ParameterizedTest
+  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
+  void commandsNameProfilesOfTheBuild(Path page) throws IOException {
+    List<String> profiles = new ArrayList<>();
+    try (Stream<Path> files = Files.find(ROOT, 3, (file, is) -> file.endsWith("pom.xml"))) {
+      files.forEach((file) -> PROFILE
+          .matcher(DocumentationTest.text(file))
+          .results()
+          .forEach((profile) -> profiles.add(profile.group(1))));
+    }
+    for (String command : DocumentationTest.commands(page)) {
+      assertThat(PROFILES.matcher(command).results().map((found) -> found.group(1)))
+          .allSatisfy((names) -> assertThat(profiles).as(command).contains(names.split(",")));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
+  void pagesAreReadInOneSitting(Path page) {
+    String name = page.getFileName().toString();
+    if (!TABLES.contains(name)) {
+      assertThat(words(page)).isLessThanOrEqualTo(name.equals("guarantees.md") ? 2_000 : 1_500);
+    }
+  }
+
+  @Test
+  void theDocumentsAreReadAtAll() throws IOException {
+    assertThat(DocumentationTest.pages()
+            .filter((page) -> !page.toString().contains("zh-CN"))
+            .mapToInt(DocumentedNamesTest::words)
+            .sum())
+        .isLessThanOrEqualTo(25_000);
+    assertThat(lines("README.md")).isLessThanOrEqualTo(150);
+    assertThat(lines("CONTRIBUTING.md")).isLessThanOrEqualTo(80);
+  }
+
+  private static int lines(String page) throws IOException {
+    return Files.readAllLines(ROOT.resolve(page)).size();
+  }
+
+  private static int words(Path page) {
+    return DocumentationTest.text(page).strip().split("\\s+").length;
+  }
+}
