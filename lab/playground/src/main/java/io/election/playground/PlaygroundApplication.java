@@ -69,7 +69,7 @@ public class PlaygroundApplication {
         "server.shutdown", "immediate",
         "logging.level.org.springframework.web.servlet.mvc.support", "error", // streams end
         "logging.level.root", "warn",
-        "logging.pattern.console", "%d{HH:mm:ss} %m%n",
+        "logging.pattern.console", "%date{HH:mm:ss} %m%n",
         "logging.level.io.election", "info"));
     application.addInitializers(
         (context) -> context.getBeanFactory().registerSingleton("options", options));
