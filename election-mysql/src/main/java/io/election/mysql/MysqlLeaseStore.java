@@ -157,7 +157,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /**
-   * {@inheritDoc}
+   * See {@link LeaseStore#renew}.
    *
    * <p>A record that another transaction has locked holds up the renewal of a lease only if it is
    * the only lease of this node.
@@ -325,7 +325,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /**
-   * {@inheritDoc}
+   * See {@link LeaseStore#release}.
    *
    * <p>The term's end in the history is informational. It is written by a separate statement, which
    * may fail: work that outlasted its drain may hold a lock on that entry until it commits, and
@@ -412,7 +412,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /**
-   * {@inheritDoc}
+   * See {@link LeaseStore#designate}.
    *
    * <p>The record is edited first, and only if it was not written since it was read, so that the
    * term that the edit ends is known. The person who asked for it is noted by a separate statement,
@@ -437,7 +437,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /**
-   * {@inheritDoc}
+   * See {@link ElectionDirectory#prune}.
    *
    * <p>Does nothing, and logs that once, if the user lacks the right to delete.
    */
