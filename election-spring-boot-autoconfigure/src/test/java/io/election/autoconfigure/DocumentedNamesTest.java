@@ -35,6 +35,9 @@ class DocumentedNamesTest {
 
   private static final Pattern PROFILE = Pattern.compile("<profile>\\s+<id>([\\w-]+)</id>");
 
+  private static final Pattern VERSION =
+      Pattern.compile("(?:<version>|io\\.election:[\\w-]+:)([\\w.-]+)");
+
   /** Reference tables, which are looked up and not read. */
   private static final Set<String> TABLES = Set.of("settings.md", "metrics.md", "ddl.md");
 
@@ -101,6 +104,21 @@ class DocumentedNamesTest {
       assertThat(PROFILES.matcher(command).results().map((found) -> found.group(1)))
           .allSatisfy((names) -> assertThat(profiles).as(command).contains(names.split(",")));
     }
+  }
+
+  /** Copied coordinates find what this source builds, also after a release. */
+  @ParameterizedTest
+  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
+  void coordinatesHaveTheVersionOfTheBuild(Path page) throws IOException {
+    String build = VERSION
+        .matcher(Files.readString(ROOT.resolve("pom.xml")))
+        .results()
+        .findFirst()
+        .orElseThrow()
+        .group(1);
+    assertThat(
+            VERSION.matcher(DocumentationTest.text(page)).results().map((found) -> found.group(1)))
+        .allSatisfy((version) -> assertThat(version).isEqualTo(build));
   }
 
   @ParameterizedTest
