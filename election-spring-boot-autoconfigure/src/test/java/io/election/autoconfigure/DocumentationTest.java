@@ -79,6 +79,7 @@ class DocumentationTest {
         io.election.zookeeper.ZookeeperFence fence;
         io.election.etcd.EtcdFence etcdFence;
         java.sql.Connection connection;
+        javax.sql.DataSource dataSource;
         org.apache.zookeeper.ZooKeeper client;
         String password;
         byte[] result;

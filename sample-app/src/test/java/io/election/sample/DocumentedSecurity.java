@@ -22,6 +22,7 @@ final class DocumentedSecurity {
       import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
       import org.springframework.boot.security.autoconfigure.actuate.web.servlet.EndpointRequest;
       import org.springframework.context.annotation.Bean;
+      import org.springframework.core.annotation.Order;
       import org.springframework.http.HttpMethod;
       import org.springframework.security.config.Customizer;
       import org.springframework.security.config.annotation.web.builders.HttpSecurity;
