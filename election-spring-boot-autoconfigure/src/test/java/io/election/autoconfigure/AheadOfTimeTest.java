@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionRegistry;
@@ -107,7 +108,7 @@ class AheadOfTimeTest {
     };
     start(ApplicationOnAList.class, properties, (context) -> {
       assertThat(MysqlNode.awaitLeader(context)).isInstanceOf(LeaseElectionService.class);
-      assertThat(context.getBean(SwitchedElection.class).isLeader()).isTrue();
+      patiently().until(() -> context.getBean(SwitchedElection.class).isLeader());
       assertThat(context.getBean(ElectionRegistry.class).all()).containsOnlyKeys("orders");
     });
   }
