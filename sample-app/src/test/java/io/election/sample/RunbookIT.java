@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -61,6 +62,8 @@ class RunbookIT {
 
   /** A part of an answer, with or without a value. */
   private static final Pattern ANSWERED = Pattern.compile("`((\"\\w+\")[^`]*)`");
+
+  private static final Pattern QUOTED = Pattern.compile("`([^`]*)`");
 
   private final Map<String, String> sections = sections();
 
@@ -173,10 +176,19 @@ class RunbookIT {
   private String meaning(String section, String answer) {
     return ROW.matcher(this.sections.get(section))
         .results()
-        .filter((row) -> found(ANSWERED, row.group(1)).stream().allMatch(answer::contains))
+        .filter((row) -> fits(found(QUOTED, row.group(1)), answer))
         .map((row) -> row.group(2))
         .findFirst()
         .orElseThrow(() -> new AssertionError("no row of " + section + " for " + answer));
+  }
+
+  /** Whether an answer has all the parts of a row, and one of the reasons that the row names. */
+  private static boolean fits(List<String> quoted, String answer) {
+    Map<Boolean, List<String>> parts =
+        quoted.stream().collect(Collectors.partitioningBy((text) -> text.startsWith("\"")));
+    List<String> reasons = parts.get(false);
+    return parts.get(true).stream().allMatch(answer::contains)
+        && (reasons.isEmpty() || reasons.stream().anyMatch(answer::contains));
   }
 
   private List<String> requests(String section) {
