@@ -375,7 +375,7 @@ class ArchitectureTest {
    *
    * @param modules a pattern of their folders
    */
-  private static List<Path> sources(String modules) throws IOException {
+  static List<Path> sources(String modules) throws IOException {
     PathMatcher sources = FileSystems.getDefault()
         .getPathMatcher("regex:\\.\\./" + modules + "/src/main/java/.*\\.java");
     try (Stream<Path> files = Files.walk(Path.of(".."))) {

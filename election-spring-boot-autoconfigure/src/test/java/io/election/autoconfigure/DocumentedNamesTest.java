@@ -3,22 +3,20 @@ package io.election.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
-/** What the documentation names is there: pages, headings, properties, profiles. It stays short. */
+/** What the documentation names is there: pages, headings, profiles, versions. It stays short. */
 class DocumentedNamesTest {
 
   private static final Path ROOT = Path.of("..");
@@ -29,14 +27,14 @@ class DocumentedNamesTest {
 
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ (.+)$");
 
-  private static final Pattern PROPERTY = Pattern.compile("\\bas\\.election(?:\\.[\\w-]+)+");
-
   private static final Pattern PROFILES = Pattern.compile(" -P([\\w,-]+)");
 
   private static final Pattern PROFILE = Pattern.compile("<profile>\\s+<id>([\\w-]+)</id>");
 
   private static final Pattern VERSION =
       Pattern.compile("(?:<version>|io\\.election:[\\w-]+:)([\\w.-]+)");
+
+  private static final Set<String> PROFILES_OF_THE_BUILD = profilesOfTheBuild();
 
   /** Reference tables, which are looked up and not read. */
   private static final Set<String> TABLES = Set.of("settings.md", "metrics.md", "ddl.md");
@@ -77,32 +75,22 @@ class DocumentedNamesTest {
 
   @ParameterizedTest
   @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
-  void propertiesExist(Path page) {
-    JsonNode metadata = JsonMapper.builder()
-        .build()
-        .readTree(Path.of("target", "classes", "META-INF", "spring-configuration-metadata.json"));
-    List<String> known = new ArrayList<>();
-    for (String kind : List.of("properties", "groups")) {
-      metadata.path(kind).forEach((entry) -> known.add(entry.path("name").asString()));
-    }
-    assertThat(
-            PROPERTY.matcher(DocumentationTest.text(page)).results().map((found) -> found.group()))
-        .allSatisfy((name) -> assertThat(known).contains(name));
-  }
-
-  @ParameterizedTest
-  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
-  void commandsNameProfilesOfTheBuild(Path page) throws IOException {
-    List<String> profiles = new ArrayList<>();
-    try (Stream<Path> files = Files.find(ROOT, 3, (file, is) -> file.endsWith("pom.xml"))) {
-      files.forEach((file) -> PROFILE
-          .matcher(DocumentationTest.text(file))
-          .results()
-          .forEach((profile) -> profiles.add(profile.group(1))));
-    }
+  void commandsNameProfilesOfTheBuild(Path page) {
     for (String command : DocumentationTest.commands(page)) {
       assertThat(PROFILES.matcher(command).results().map((found) -> found.group(1)))
-          .allSatisfy((names) -> assertThat(profiles).as(command).contains(names.split(",")));
+          .allSatisfy(
+              (names) -> assertThat(PROFILES_OF_THE_BUILD).as(command).contains(names.split(",")));
+    }
+  }
+
+  private static Set<String> profilesOfTheBuild() {
+    try (Stream<Path> files = Files.find(ROOT, 3, (file, is) -> file.endsWith("pom.xml"))) {
+      return files
+          .flatMap((file) -> PROFILE.matcher(DocumentationTest.text(file)).results())
+          .map((profile) -> profile.group(1))
+          .collect(Collectors.toSet());
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
     }
   }
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -33,8 +34,10 @@ class DocumentedTestsTest {
    * The source of each test by the name of its class. Other modules may write to their build folders
    * meanwhile.
    */
-  private static Map<String, String> sources() throws IOException {
-    Map<String, String> sources = new HashMap<>();
+  private static final Map<String, String> sources = new HashMap<>();
+
+  @BeforeAll
+  static void readSources() throws IOException {
     Files.walkFileTree(ROOT, new SimpleFileVisitor<>() {
       @Override
       public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
@@ -54,13 +57,12 @@ class DocumentedTestsTest {
         return FileVisitResult.CONTINUE;
       }
     });
-    return sources;
   }
 
   @ParameterizedTest
   @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
   void eachTestThatAPageNamesIsThere(Path page) throws IOException {
-    assertThat(missing(Files.readString(page), sources())).isEmpty();
+    assertThat(missing(Files.readString(page), sources)).isEmpty();
   }
 
   @Test

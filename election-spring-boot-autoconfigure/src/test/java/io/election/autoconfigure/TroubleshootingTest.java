@@ -41,14 +41,9 @@ class TroubleshootingTest {
   /** The sources of the library, with each text on one line. */
   private static String code() throws IOException {
     StringBuilder code = new StringBuilder();
-    for (String module :
-        List.of("election-core", "election-mysql", "election-spring-boot-autoconfigure")) {
-      try (Stream<Path> files = Files.walk(ROOT.resolve(module + "/src/main/java"))) {
-        for (Path file :
-            (Iterable<Path>) files.filter((path) -> path.toString().endsWith(".java"))::iterator) {
-          code.append(Files.readString(file).replaceAll("\"\\s*\\+\\s*\"", ""));
-        }
-      }
+    for (Path file :
+        ArchitectureTest.sources("election-(?:core|mysql|spring-boot-autoconfigure)")) {
+      code.append(Files.readString(file).replaceAll("\"\\s*\\+\\s*\"", ""));
     }
     return code.toString();
   }

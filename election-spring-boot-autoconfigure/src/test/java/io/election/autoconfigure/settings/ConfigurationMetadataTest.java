@@ -15,6 +15,8 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.convert.DurationStyle;
 import tools.jackson.databind.JsonNode;
@@ -26,6 +28,8 @@ class ConfigurationMetadataTest {
   private static final JsonNode METADATA = JsonMapper.builder()
       .build()
       .readTree(Path.of("target", "classes", "META-INF", "spring-configuration-metadata.json"));
+
+  private static final Pattern PROPERTY = Pattern.compile("\\bas\\.election(?:\\.[\\w-]+)+");
 
   private final Map<String, JsonNode> properties = properties("as.election.");
 
@@ -87,6 +91,17 @@ class ConfigurationMetadataTest {
     documented.replaceAll((name, value) ->
         value.matches("`[^`]*`") ? value.replace("`", "") : value.isBlank() ? "blank" : "");
     assertThat(documented).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @MethodSource("io.election.autoconfigure.DocumentationTest#pages")
+  void propertiesThatThePagesNameExist(Path page) throws IOException {
+    List<String> known = Stream.of("properties", "groups")
+        .flatMap((kind) -> METADATA.path(kind).valueStream())
+        .map((entry) -> entry.path("name").asString())
+        .toList();
+    assertThat(PROPERTY.matcher(Files.readString(page)).results().map((found) -> found.group()))
+        .allSatisfy((name) -> assertThat(known).contains(name));
   }
 
   /** Collects the components of the property records by the names that users write. */

@@ -73,11 +73,8 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     DirectoryLock.oneAtATime(directory, () -> {
       if (!closed) {
         closed = true;
-        boolean last = Presence.leave(directory);
-        if (last) {
+        if (Presence.leave(directory)) {
           server.stop();
-        }
-        if (last) {
           log.info(
               "stopped MariaDB, since this was the last node; {} stay in {}, which may be deleted",
               MariaDbPrograms.size(directory),

@@ -153,7 +153,7 @@ final class MariaDbServer {
     }
   }
 
-  private static int anyFreePort() throws IOException {
+  static int anyFreePort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }

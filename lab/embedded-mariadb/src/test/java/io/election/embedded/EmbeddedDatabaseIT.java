@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -181,19 +180,13 @@ class EmbeddedDatabaseIT {
     programs.unpack();
     Path data = elsewhere.resolve("data");
     programs.createData(data);
-    Process other =
-        programs.start(List.of(), freePort(), data, "", elsewhere.resolve("server.log"));
+    Process other = programs.start(
+        List.of(), MariaDbServer.anyFreePort(), data, "", elsewhere.resolve("server.log"));
     try {
       EmbeddedDatabase.join(directory).close();
       assertThat(servers()).containsExactly(other.toHandle());
     } finally {
       other.destroyForcibly().onExit().join();
-    }
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
     }
   }
 
