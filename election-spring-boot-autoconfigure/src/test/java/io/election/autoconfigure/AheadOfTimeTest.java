@@ -68,7 +68,7 @@ class AheadOfTimeTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Mysql, MysqlElectionAutoConfiguration",
+    "Mysql, JdbcElectionAutoConfiguration",
     "'Zookeeper,Mysql', JointElectionAutoConfiguration"
   })
   void electionsInADatabaseAndByAListCanBeProcessed(String algorithm, String configuration) {
@@ -173,7 +173,7 @@ class AheadOfTimeTest {
     }
     assertThat(hints)
         .matches(
-            RuntimeHintsPredicates.resource().forResource("io/election/mysql/leader-election.sql"))
+            RuntimeHintsPredicates.resource().forResource("io/election/jdbc/leader-election.sql"))
         .matches(reflection.onMethodInvocation(DataSourceProperties.class, "setUrl"))
         .matches(
             reflection.onType(TypeReference.of("org.springframework.messaging.MessageHandler")));

@@ -297,7 +297,7 @@ class ArchitectureTest {
   @Test
   void noDatabaseTimeDecides() throws IOException {
     Map<String, Integer> conditions = new TreeMap<>();
-    for (Path file : sources("election-mysql")) {
+    for (Path file : sources("election-jdbc")) {
       int found = timesInConditions(Files.readString(file));
       if (found > 0) {
         conditions.put(file.getFileName().toString().replace(".java", ""), found);
@@ -444,7 +444,7 @@ class ArchitectureTest {
   @CsvSource({
     "leaderonly, leaderonly",
     "commitfence, leaderonly",
-    "mysql, commitfence",
+    "jdbc, commitfence",
     "zookeeper, zookeeper",
     "etcd, etcd",
     "joint, joint",
@@ -472,7 +472,7 @@ class ArchitectureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "io.election.mysql, io.election.mysql",
+    "io.election.jdbc, io.election.jdbc",
     "io.election.keyvalue, io.election.keyvalue",
     "io.election.zookeeper, io.election.keyvalue",
     "io.election.etcd, io.election.keyvalue"
@@ -500,7 +500,7 @@ class ArchitectureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$(Login|Settings))?|JdbcUrl|MysqlLeaseStore(\\$SchemaMode)?|UnpooledConnections",
+    "jdbc, CommitFence(\\$Held)?|ElectionDatabase(\\$(Login|Settings))?|JdbcUrl|JdbcLeaseStore(\\$SchemaMode)?|UnpooledConnections",
     "keyvalue, KeyValueLeaseStore|LoginPause|KeyValueServer(\\$.*)?",
     "zookeeper, ZookeeperFence|ZookeeperLeaseStore(\\$Builder)?",
     "etcd, EtcdFence|EtcdLeaseStore(\\$Builder)?"

@@ -75,7 +75,7 @@ class DocumentationTest {
 
       class Project {
         io.election.ElectionService election;
-        io.election.mysql.CommitFence commitFence;
+        io.election.jdbc.CommitFence commitFence;
         io.election.zookeeper.ZookeeperFence fence;
         io.election.etcd.EtcdFence etcdFence;
         java.sql.Connection connection;

@@ -14,7 +14,7 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.settings.ElectionProperties;
-import io.election.mysql.MysqlLeaseStore;
+import io.election.jdbc.JdbcLeaseStore;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.time.Clock;
@@ -250,7 +250,7 @@ class ElectionAutoConfigurationTest {
     this.disabled.run((context) -> {
       ElectionOperations election = context.getBean(ElectionOperations.class);
       assertThat(election.isLeader()).isTrue();
-      assertThat(context).doesNotHaveBean(MysqlLeaseStore.class);
+      assertThat(context).doesNotHaveBean(JdbcLeaseStore.class);
       assertThat(output.getOut().split("as.election.enabled=false", -1)).hasSize(2);
       assertThat(output).contains("WARN");
       election.lostLeader();
@@ -267,7 +267,7 @@ class ElectionAutoConfigurationTest {
   void disabledElectionNeedsNeitherLibraryNorName() {
     this.disabled
         .withClassLoader(
-            new FilteredClassLoader("io.election.mysql", "org.springframework.boot.jdbc"))
+            new FilteredClassLoader("io.election.jdbc", "org.springframework.boot.jdbc"))
         .run((context) -> assertThat(context).hasNotFailed());
   }
 
@@ -407,7 +407,7 @@ class ElectionAutoConfigurationTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', textBlock = """
-      mysql     |                                 | is 'Mysql' by default | and org.springframework.boot:spring-boot-starter-jdbc on the class path
+      jdbc      |                                 | is 'Mysql' by default | and org.springframework.boot:spring-boot-starter-jdbc on the class path
       zookeeper | as.election.algorithm=Zookeeper | is 'Zookeeper'        | on the class path
       etcd      | as.election.algorithm=Etcd      | is 'Etcd'             | on the class path
       """)
@@ -422,10 +422,10 @@ class ElectionAutoConfigurationTest {
   @Test
   void badConfigurationEndsALazyStartToo() {
     assertThat(failure(this.billing
-            .withClassLoader(new FilteredClassLoader(MysqlLeaseStore.class))
+            .withClassLoader(new FilteredClassLoader(JdbcLeaseStore.class))
             .withInitializer((context) -> context.addBeanFactoryPostProcessor(
                 new LazyInitializationBeanFactoryPostProcessor()))))
-        .contains("io.election:election-mysql");
+        .contains("io.election:election-jdbc");
   }
 
   @Test

@@ -58,7 +58,7 @@ public abstract class KeyValueElectionContract {
     };
     this.application = new ApplicationContextRunner()
         .withClassLoader(new FilteredClassLoader(
-            "io.election.mysql", "org.springframework.boot.jdbc", "javax.sql"))
+            "io.election.jdbc", "org.springframework.boot.jdbc", "javax.sql"))
         .withConfiguration(MysqlNode.STARTER)
         .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
         .withBean(Job.class)

@@ -11,7 +11,7 @@ import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.mysql.ElectionDatabase;
+import io.election.jdbc.ElectionDatabase;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;

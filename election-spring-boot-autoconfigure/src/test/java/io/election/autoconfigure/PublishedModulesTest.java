@@ -18,7 +18,7 @@ class PublishedModulesTest {
   private static final String[] PUBLISHED = {
     "election-core",
     "election-test",
-    "election-mysql",
+    "election-jdbc",
     "election-key-value",
     "election-zookeeper",
     "election-etcd",
@@ -60,7 +60,7 @@ class PublishedModulesTest {
   @CsvSource({
     "election-core, io.election.core",
     "election-test, io.election.test",
-    "election-mysql, io.election.mysql",
+    "election-jdbc, io.election.jdbc",
     "election-key-value, io.election.keyvalue",
     "election-zookeeper, io.election.zookeeper",
     "election-etcd, io.election.etcd",

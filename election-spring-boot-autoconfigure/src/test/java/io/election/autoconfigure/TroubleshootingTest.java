@@ -41,8 +41,7 @@ class TroubleshootingTest {
   /** The sources of the library, with each text on one line. */
   private static String code() throws IOException {
     StringBuilder code = new StringBuilder();
-    for (Path file :
-        ArchitectureTest.sources("election-(?:core|mysql|spring-boot-autoconfigure)")) {
+    for (Path file : ArchitectureTest.sources("election-(?:core|jdbc|spring-boot-autoconfigure)")) {
       code.append(Files.readString(file).replaceAll("\"\\s*\\+\\s*\"", ""));
     }
     return code.toString();

@@ -34,7 +34,7 @@ class OwnLeaseStoreTest {
   private final NotebookLeaseStore store = new NotebookLeaseStore();
 
   private final ApplicationContextRunner withoutStore = new ApplicationContextRunner()
-      .withClassLoader(new FilteredClassLoader("io.election.mysql"))
+      .withClassLoader(new FilteredClassLoader("io.election.jdbc"))
       .withConfiguration(MysqlNode.STARTER)
       .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
       .withPropertyValues(
@@ -138,7 +138,7 @@ class OwnLeaseStoreTest {
   void isNamedWhereMysqlIsMissing() {
     assertThat(
             StartFailure.text(this.application.withPropertyValues("as.election.algorithm=Mysql")))
-        .contains("io.election:election-mysql")
+        .contains("io.election:election-jdbc")
         .contains("as.election.algorithm=ManualAllocation or notebook");
   }
 

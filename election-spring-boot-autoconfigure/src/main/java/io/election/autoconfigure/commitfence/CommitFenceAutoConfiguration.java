@@ -1,7 +1,7 @@
 package io.election.autoconfigure.commitfence;
 
 import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
-import io.election.mysql.CommitFence;
+import io.election.jdbc.CommitFence;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -16,7 +16,7 @@ import org.springframework.context.annotation.Role;
 import org.springframework.util.function.SingletonSupplier;
 
 /** Auto-configuration of the commit fence. */
-@AutoConfiguration(afterName = "io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration")
+@AutoConfiguration(afterName = "io.election.autoconfigure.jdbc.JdbcElectionAutoConfiguration")
 @ConditionalOnClass({CommitFence.class, JdbcConnectionDetails.class})
 public final class CommitFenceAutoConfiguration {
 

@@ -1,7 +1,7 @@
 package io.election.autoconfigure.commitfence;
 
 import io.election.LeadershipLostException;
-import io.election.mysql.CommitFence;
+import io.election.jdbc.CommitFence;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package io.election.autoconfigure.commitfence;
 
-import io.election.mysql.CommitFence;
+import io.election.jdbc.CommitFence;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -28,7 +28,7 @@ import org.springframework.core.type.AnnotationMetadata;
     before = ElectionAutoConfiguration.class,
     beforeName = {
       "io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration",
-      "io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration",
+      "io.election.autoconfigure.jdbc.JdbcElectionAutoConfiguration",
       "io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration"
     })
 @Conditional(OnListCondition.class)

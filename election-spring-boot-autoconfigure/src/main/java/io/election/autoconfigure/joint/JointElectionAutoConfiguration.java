@@ -35,7 +35,7 @@ import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
     before = ElectionAutoConfiguration.class,
     afterName = {
       "io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration",
-      "io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration",
+      "io.election.autoconfigure.jdbc.JdbcElectionAutoConfiguration",
       "io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration"
     })
 @ConditionalOnElectionSetting("as.election.enabled")

@@ -50,7 +50,7 @@ public record ElectionAlgorithm(String name) {
   /** What our stores need on the class path. */
   private static final Map<String, String> LIBRARIES = Map.of(
       MYSQL,
-      "io.election:election-mysql and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings",
+      "io.election:election-jdbc and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings",
       ZOOKEEPER,
       "io.election:election-zookeeper on the class path",
       ETCD,

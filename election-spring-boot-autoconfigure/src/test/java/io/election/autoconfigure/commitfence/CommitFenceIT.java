@@ -14,9 +14,9 @@ import io.election.LeadershipLostException;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
+import io.election.autoconfigure.jdbc.JdbcElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
-import io.election.mysql.CommitFence;
+import io.election.jdbc.CommitFence;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import jakarta.persistence.Entity;
@@ -641,7 +641,7 @@ class CommitFenceIT {
   @Configuration(proxyBeanMethods = false)
   @ImportAutoConfiguration({
     ElectionAutoConfiguration.class,
-    MysqlElectionAutoConfiguration.class,
+    JdbcElectionAutoConfiguration.class,
     CommitFenceAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     DataSourceAutoConfiguration.class,

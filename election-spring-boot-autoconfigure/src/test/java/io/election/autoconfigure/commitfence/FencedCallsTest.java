@@ -11,8 +11,8 @@ import static org.mockito.Mockito.when;
 
 import io.election.Fence;
 import io.election.autoconfigure.SwitchedElection;
+import io.election.jdbc.CommitFence;
 import io.election.lease.LeaseElectionService;
-import io.election.mysql.CommitFence;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.ElectionService;
+import io.election.jdbc.ElectionDatabase;
+import io.election.jdbc.JdbcLeaseStore;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
@@ -112,10 +112,10 @@ class ConfigurationFaultsIT {
         lease, renew, Duration.ofMillis(timeoutMillis), Duration.ofSeconds(1), true);
   }
 
-  private static MysqlLeaseStore mysqlStore(TestDatabase database, LeaseSettings settings) {
-    return new MysqlLeaseStore(
+  private static JdbcLeaseStore mysqlStore(TestDatabase database, LeaseSettings settings) {
+    return new JdbcLeaseStore(
         new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
-        MysqlLeaseStore.SchemaMode.MIGRATE,
+        JdbcLeaseStore.SchemaMode.MIGRATE,
         settings.operationTimeout(),
         settings.renewInterval(),
         true);
@@ -174,8 +174,8 @@ class ConfigurationFaultsIT {
     TestDatabase database = TestDatabase.newDatabase();
     LeaseSettings settings = settings(LEASE, RENEW, 500);
     Cluster.prepare(database);
-    MysqlLeaseStore first = mysqlStore(database, settings);
-    MysqlLeaseStore second = mysqlStore(database, settings);
+    JdbcLeaseStore first = mysqlStore(database, settings);
+    JdbcLeaseStore second = mysqlStore(database, settings);
     Checkpoint.restore(first, second);
     List<LocalNode> nodes =
         List.of(localNode("restored", first, settings), localNode("restored", second, settings));

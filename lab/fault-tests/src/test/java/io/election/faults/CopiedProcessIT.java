@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.etcd.EtcdLeaseStore;
 import io.election.etcd.EtcdProcess;
+import io.election.jdbc.ElectionDatabase;
+import io.election.jdbc.JdbcLeaseStore;
 import io.election.keyvalue.KeyValueLeaseStore;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.Precedence;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
@@ -57,13 +57,13 @@ class CopiedProcessIT {
     TestDatabase database = TestDatabase.newDatabase();
     Cluster.prepare(database);
     isCopied(
-        () -> new MysqlLeaseStore(
+        () -> new JdbcLeaseStore(
             new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
-            MysqlLeaseStore.SchemaMode.MIGRATE,
+            JdbcLeaseStore.SchemaMode.MIGRATE,
             SETTINGS.operationTimeout(),
             SETTINGS.renewInterval(),
             true),
-        (original, copy) -> copy(MysqlLeaseStore.class.getDeclaredField("token"), original, copy));
+        (original, copy) -> copy(JdbcLeaseStore.class.getDeclaredField("token"), original, copy));
   }
 
   @Test

@@ -9,11 +9,11 @@ import io.election.Leadership;
 import io.election.ManualAllocationElectionService;
 import io.election.etcd.EtcdLeaseStore;
 import io.election.etcd.EtcdProcess;
+import io.election.jdbc.ElectionDatabase;
+import io.election.jdbc.JdbcLeaseStore;
 import io.election.lease.Elector;
 import io.election.lease.LeaderWork;
 import io.election.lease.LeaseElectionService;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.store.JointLeaseStore;
 import io.election.store.JointPart;
 import io.election.store.LeaseSettings;
@@ -165,14 +165,14 @@ class MoveIT {
     return new JointPart.Leases(store.name(), store);
   }
 
-  private MysqlLeaseStore mysql(String id) throws LeaseStoreException {
+  private JdbcLeaseStore mysql(String id) throws LeaseStoreException {
     TcpProxy proxy = proxy(id);
-    MysqlLeaseStore store = new MysqlLeaseStore(
+    JdbcLeaseStore store = new JdbcLeaseStore(
         new ElectionDatabase(
             new DriverManagerDataSource(
                 proxy.jdbcUrl(), database().username(), database().password()),
             proxy.jdbcUrl()),
-        MysqlLeaseStore.SchemaMode.MIGRATE,
+        JdbcLeaseStore.SchemaMode.MIGRATE,
         SETTINGS.operationTimeout(),
         SETTINGS.renewInterval(),
         true);

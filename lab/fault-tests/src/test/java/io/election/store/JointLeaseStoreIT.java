@@ -2,9 +2,9 @@ package io.election.store;
 
 import io.election.etcd.EtcdLeaseStore;
 import io.election.etcd.EtcdProcess;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
-import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.jdbc.ElectionDatabase;
+import io.election.jdbc.JdbcLeaseStore;
+import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.support.TestDatabase;
 import io.election.test.ElectionDirectoryContract;
 import java.time.Duration;
@@ -46,7 +46,7 @@ class JointLeaseStoreIT extends ElectionDirectoryContract {
     List<JointPart> parts = List.of(
         new JointPart.Leases(
             "mysql",
-            new MysqlLeaseStore(
+            new JdbcLeaseStore(
                 new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
                 SchemaMode.NONE,
                 OPERATION_TIMEOUT,

@@ -40,7 +40,7 @@ public record TestDatabase(TestServer server, String name, String username) {
   /** Creates the tables of the election as its jar describes them, which must be on the class path. */
   public TestDatabase withTables() {
     try (InputStream file = Objects.requireNonNull(
-        TestDatabase.class.getResourceAsStream("/io/election/mysql/leader-election.sql"))) {
+        TestDatabase.class.getResourceAsStream("/io/election/jdbc/leader-election.sql"))) {
       execute(new String(file.readAllBytes(), StandardCharsets.UTF_8).strip().split(";\\R|;$"));
       return this;
     } catch (IOException ex) {

@@ -2,10 +2,10 @@ package io.election.benchmarks.sidebyside;
 
 import io.election.Leadership;
 import io.election.etcd.EtcdLeaseStore;
+import io.election.jdbc.ElectionDatabase;
+import io.election.jdbc.JdbcLeaseStore;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStore;
 import io.election.support.process.Claim;
@@ -40,9 +40,9 @@ final class ElectorCandidate implements Candidate {
     String address = settings.place().address();
     return switch (settings.kind().backend) {
       case MYSQL ->
-        new MysqlLeaseStore(
+        new JdbcLeaseStore(
             new ElectionDatabase(settings.place().dataSource(), address),
-            MysqlLeaseStore.SchemaMode.NONE,
+            JdbcLeaseStore.SchemaMode.NONE,
             timeout,
             settings.renew(),
             signals);

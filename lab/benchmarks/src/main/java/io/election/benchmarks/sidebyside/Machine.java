@@ -55,7 +55,7 @@ final class Machine {
           .map((file) -> String.valueOf(file.getFileName()).replaceFirst("\\.jar$", ""))
           .filter((name) -> name.matches(
               "(spring-integration-jdbc|shedlock-core|curator-recipes|jetcd-core|mysql-connector-j"
-                  + "|spring-boot|election-mysql)-[0-9].*"))
+                  + "|spring-boot|election-jdbc)-[0-9].*"))
           .sorted()
           .collect(Collectors.joining(", "));
     }

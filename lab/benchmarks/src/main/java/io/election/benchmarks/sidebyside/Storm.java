@@ -1,7 +1,7 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
+import io.election.jdbc.ElectionDatabase;
+import io.election.jdbc.JdbcLeaseStore;
 import io.election.store.LeaseStoreException;
 import io.election.support.process.Claim;
 import io.election.support.process.NodeProcess;
@@ -101,8 +101,8 @@ public final class Storm {
     ElectionDatabase database =
         new ElectionDatabase(settings.place().dataSource(), settings.place().address());
     Duration patience = Duration.ofSeconds(10);
-    try (MysqlLeaseStore store = new MysqlLeaseStore(
-        database, MysqlLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {
+    try (JdbcLeaseStore store = new JdbcLeaseStore(
+        database, JdbcLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {
       store.ensureTables();
     }
   }

@@ -2,7 +2,7 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
-import io.election.mysql.CommitFence;
+import io.election.jdbc.CommitFence;
 import io.election.store.LeaseStoreException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

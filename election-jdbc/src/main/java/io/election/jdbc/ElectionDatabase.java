@@ -1,0 +1,310 @@
+package io.election.jdbc;
+
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.sql.SQLTransientConnectionException;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The database that holds the leases: the source of connections, and the name of the database in
+ * messages.
+ *
+ * <p>Every connection is requested from the {@link DataSource} separately. A source that reads the
+ * credentials on each call therefore follows a change of password. The source may be a pool: a
+ * connection taken from it is kept and never returned alive, because its session has settings of
+ * the election. If the source waits for the network without bound, a call does not wait for it
+ * longer than its own time allows, but each such attempt occupies a thread. Set {@code
+ * connectTimeout} and {@code socketTimeout}, which both drivers leave unset.
+ *
+ * <p>Thread-safe.
+ */
+public final class ElectionDatabase {
+
+  private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
+  private static final int MAX_PENDING = 16;
+
+  private final ConnectBackoff.Opening source;
+  private final ConnectBackoff backoff;
+  private final ThreadFactory threads;
+  private final String credentials;
+  private final AtomicInteger pending = new AtomicInteger();
+  private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
+  private volatile @Nullable String location;
+  private volatile @Nullable String schema;
+
+  /**
+   * Creates the database.
+   *
+   * @param dataSource the source of connections; need not be a pool
+   * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
+   *     unknown: then messages name no host until the first connection
+   */
+  public ElectionDatabase(DataSource dataSource, @Nullable String url) {
+    this(dataSource, url, "the DataSource of the election");
+  }
+
+  /**
+   * Creates the database.
+   *
+   * @param dataSource the source of connections; need not be a pool
+   * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
+   *     unknown: then messages name no host until the first connection
+   * @param credentials where the source reads user and password, for messages
+   */
+  public ElectionDatabase(DataSource dataSource, @Nullable String url, String credentials) {
+    this(dataSource, url, credentials, ElectionDatabase::thread);
+  }
+
+  /** Creates a database whose connecting threads come from the given factory. */
+  ElectionDatabase(
+      DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
+    this.backoff = new ConnectBackoff(System::nanoTime);
+    this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
+    this.credentials = credentials;
+    this.location = url != null ? new JdbcUrl(url).location() : null;
+    this.threads = threads;
+  }
+
+  /**
+   * Creates a database.
+   *
+   * @param source opens connections, and asks the back-off whether it may
+   * @param backoff keeps refused logins from being repeated
+   */
+  ElectionDatabase(
+      ConnectBackoff.Opening source,
+      ConnectBackoff backoff,
+      @Nullable String url,
+      String credentials,
+      ThreadFactory threads) {
+    this.source = source;
+    this.backoff = backoff;
+    this.credentials = credentials;
+    this.location = url != null ? new JdbcUrl(url).location() : null;
+    this.threads = threads;
+  }
+
+  static Thread thread(Runnable work) {
+    return new Thread(work, "election-connect");
+  }
+
+  /** Where user and password are read, for messages. */
+  String credentials() {
+    return this.credentials;
+  }
+
+  /** Host, port and database, for messages. */
+  String location() {
+    String location = this.location;
+    return location != null ? location : JdbcUrl.UNKNOWN;
+  }
+
+  void learn(@Nullable String url) {
+    if (this.location == null && url != null) {
+      this.location = new JdbcUrl(url).location();
+    }
+  }
+
+  /** Warns once that the server keeps the sessions of vanished clients for too long. */
+  void warnOfIdleTime(String found, String wanted) {
+    if (!this.toldOfLongRest.getAndSet(true)) {
+      log.warn(
+          "wait_timeout is {} in the sessions of the election in {}, although it was just set to {}: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for that long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)",
+          found,
+          location(),
+          wanted);
+    }
+  }
+
+  void learnSchema(String schema) {
+    this.schema = schema;
+  }
+
+  /** The name of the database on its server; {@code null} before the first connection. */
+  @Nullable
+  String schema() {
+    return this.schema;
+  }
+
+  /**
+   * Connects on a separate thread, because nothing bounds the time that a {@link DataSource} takes.
+   * A connection that arrives after the deadline is closed.
+   */
+  Connection connect(Deadline deadline) throws SQLException {
+    if (this.pending.get() >= MAX_PENDING) {
+      throw new SQLTransientConnectionException(
+          "%s attempts to connect have not returned; set connectTimeout and socketTimeout"
+              .formatted(MAX_PENDING));
+    }
+    CompletableFuture<Connection> connected = new CompletableFuture<>();
+    begin(connected);
+    boolean handedOver = false;
+    try {
+      Connection connection = connected.get(deadline.remainingMillis(), TimeUnit.MILLISECONDS);
+      handedOver = true;
+      return connection;
+    } catch (TimeoutException ex) {
+      throw new SQLTimeoutException("No connection in time", ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new SQLTransientConnectionException("Interrupted while connecting", ex);
+    } catch (ExecutionException ex) {
+      if (ex.getCause() instanceof SQLException cause) {
+        throw cause;
+      }
+      throw new SQLException("The DataSource failed: " + ex.getCause(), ex.getCause());
+    } finally {
+      if (!handedOver) {
+        closeWhenItComes(connected);
+      }
+    }
+  }
+
+  /**
+   * Starts the connecting thread. If it cannot be started, the attempt is not counted as pending.
+   */
+  private void begin(CompletableFuture<Connection> connected) throws SQLException {
+    boolean begun = false;
+    this.pending.incrementAndGet();
+    try {
+      Thread thread = this.threads.newThread(() -> connect(connected));
+      thread.setDaemon(true);
+      thread.start();
+      begun = true;
+    } catch (OutOfMemoryError ex) {
+      throw new SQLTransientConnectionException(
+          "No thread is available to connect (%s). Raise the limit of processes, or let the application use fewer threads"
+              .formatted(ex.getMessage()),
+          ex);
+    } finally {
+      if (!begun) {
+        this.pending.decrementAndGet();
+      }
+    }
+  }
+
+  /**
+   * Whether the server recently had no connection left. Only callers that cannot do without a
+   * connection should then open one.
+   */
+  boolean isCrowded() {
+    return this.backoff.isCrowded();
+  }
+
+  private void connect(CompletableFuture<Connection> connected) {
+    try {
+      Connection connection = this.source.open();
+      if (!connected.complete(connection)) {
+        discard(connection);
+      }
+    } catch (Throwable ex) { // the waiting thread must get it
+      connected.completeExceptionally(ex);
+    } finally {
+      this.pending.decrementAndGet();
+    }
+  }
+
+  /** Abandons the attempt. The thread that finishes last closes the connection. */
+  private static void closeWhenItComes(CompletableFuture<Connection> connected) {
+    if (!connected.cancel(false) && !connected.isCompletedExceptionally()) {
+      discard(connected.join());
+    }
+  }
+
+  /**
+   * Closes a connection hard: sends nothing to a server that may not answer, and does not return
+   * the connection to a pool.
+   */
+  static void discard(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException | RuntimeException | Error ex) {
+      log.debug("The connection could not be aborted", ex);
+    }
+    try {
+      connection.close();
+    } catch (SQLException | RuntimeException | Error ex) {
+      log.debug("The connection could not be closed", ex);
+    }
+  }
+
+  /**
+   * What a connection is opened with.
+   *
+   * @param url the JDBC URL
+   * @param username the user; {@code null} if the URL names it
+   * @param password the password; {@code null} if there is none, or if the URL contains it
+   * @param driver the driver; {@code null} if its class is missing
+   * @param source where user and password come from, for messages
+   * @param settings what else a pool does to its connections
+   */
+  public record Login(
+      String url,
+      @Nullable String username,
+      @Nullable String password,
+      @Nullable Driver driver,
+      String source,
+      Settings settings) {
+
+    /**
+     * Creates a login without further settings.
+     *
+     * @param url the JDBC URL
+     * @param username the user; {@code null} if the URL names it
+     * @param password the password; {@code null} if there is none, or if the URL contains it
+     * @param driver the driver; {@code null} if its class is missing
+     * @param source where user and password come from, for messages
+     */
+    public Login(
+        String url,
+        @Nullable String username,
+        @Nullable String password,
+        @Nullable Driver driver,
+        String source) {
+      this(url, username, password, driver, source, Settings.NONE);
+    }
+
+    /** Shows no secrets. */
+    @Override
+    public String toString() {
+      return "Login[...]";
+    }
+  }
+
+  /**
+   * What a pool does to its connections, so that the election's are neither weaker nor other ones.
+   *
+   * @param driverProperties the properties that the driver gets, for instance {@code sslMode}
+   * @param catalog the catalog that is chosen after connecting; {@code null} for the URL's
+   * @param schema the schema that is chosen after connecting; {@code null} for the URL's
+   * @param initSql the statement that is run after connecting; {@code null} for none
+   */
+  public record Settings(
+      Map<String, String> driverProperties,
+      @Nullable String catalog,
+      @Nullable String schema,
+      @Nullable String initSql) {
+
+    /** No settings. */
+    public static final Settings NONE = new Settings(Map.of(), null, null, null);
+
+    /** Shows no secrets. */
+    @Override
+    public String toString() {
+      return "Settings[...]";
+    }
+  }
+}

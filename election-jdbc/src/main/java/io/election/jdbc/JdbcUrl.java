@@ -1,0 +1,205 @@
+package io.election.jdbc;
+
+import static java.util.regex.Pattern.CASE_INSENSITIVE;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * A JDBC URL: its hosts, where it leads, what it sets, and what in it may be secret.
+ *
+ * <p>Neither driver looks for the host that accepts writes. Connector/J opens each connection to
+ * the first host that answers, or to any host, and may change hosts after a commit.
+ *
+ * @param text a JDBC URL of any database, with its secrets
+ */
+public record JdbcUrl(String text) {
+
+  /** Names the place if no part of the URL is known to hold no secret. */
+  static final String UNKNOWN = "the election's database";
+
+  private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.%-]*//");
+
+  /** Modes in which any of the hosts may be the one that accepts writes. */
+  private static final Pattern ANY_HOST = Pattern.compile(
+      "(jdbc:(?:mysql|mariadb):)(?:(?:loadbalance|sequential|failover):)?//([^/?]*,[^/?]*)(.*)");
+
+  private static final Pattern ANY_HOST_WRITES =
+      Pattern.compile("[?&]failOverReadOnly=false(&|$)", CASE_INSENSITIVE);
+
+  private static final Pattern PARAMETERS = Pattern.compile("[?;#]");
+  private static final Pattern WITH_AT =
+      Pattern.compile("\\?(?:[\\w.-]+=[^&]*&)*[\\w.-]+=[^&/@]*@[^&/@]*(?:&[^@]*)?");
+  private static final Pattern HOSTS =
+      Pattern.compile("\\[?(?:(?:[\\p{L}\\p{N}_.-]*|\\[[\\p{XDigit}:.%]+])(?::\\d+)?(?:,|]?$))*");
+  private static final Pattern HOST_OR_PORT = Pattern.compile(
+      "(?i)[(,]\\s*(host|port)\\s*=\\s*([\\p{L}\\p{N}_.:%-]+|\\[[\\p{XDigit}:.%]+])\\s*(?=[),])");
+  private static final Pattern DATABASE_AFTER_KEYS = Pattern.compile("\\)]?(/[^()=,:@]*)$");
+
+  private static final Pattern SECRET_NAME = Pattern.compile("(?i)password|pwd|secret|token");
+
+  /** Where a URL may contain secrets: before an at sign, in brackets, as a host, in parameters. */
+  private static final List<Pattern> SECRETS = Stream.of(
+          "//.*@", "\\(.*\\)", "//[^/?]*", "[?&;]\\w*(?:" + SECRET_NAME + ")\\w*=[^&;]*")
+      .map(Pattern::compile)
+      .toList();
+
+  /**
+   * Describes the URL without its secrets, for messages.
+   *
+   * @return scheme, hosts, ports and database
+   */
+  public String describe() {
+    String scheme = scheme();
+    return (scheme.contains("%") ? "" : scheme) + location();
+  }
+
+  /**
+   * Returns what decides where connections lead, for comparisons and not for messages: the URL
+   * without its scheme and the credentials before an at sign. Its parameters count, since they may
+   * choose the server.
+   *
+   * @return hosts, ports, database and parameters, which may be secret
+   */
+  public String target() {
+    return this.text.replaceFirst("//[^/]*@", "//").replaceFirst("^jdbc:[^/]*//", "");
+  }
+
+  /**
+   * Names hosts, ports and database, for messages: {@code host:3306/db} for {@code
+   * jdbc:mysql://user:secret@host:3306/db?password=…}. Shows only the parts of the URL that are
+   * known to hold no secret. If they cannot be distinguished, no part of the URL is shown.
+   */
+  String location() {
+    String scheme = scheme();
+    String rest = this.text.substring(scheme.length());
+    Matcher parameters = PARAMETERS.matcher(rest);
+    String place = parameters.find() ? rest.substring(0, parameters.start()) : rest;
+    if (place.indexOf('(') >= 0) {
+      return keyedHosts(place);
+    }
+    String after = rest.substring(place.length());
+    if (after.indexOf('@') >= 0
+        && !(place.indexOf('/') >= 0 && WITH_AT.matcher(after).matches())) {
+      return UNKNOWN; // the password may have begun before the parameters
+    }
+    place = place.substring(place.lastIndexOf('@') + 1).replaceFirst("=.*$", "");
+    if (scheme.isEmpty()) {
+      return place;
+    }
+    int slash = place.indexOf('/');
+    String hosts = slash < 0 ? place : place.substring(0, slash);
+    String database = slash < 0 ? "" : place.substring(slash).replaceFirst(":.*$", "");
+    return HOSTS.matcher(hosts).matches() ? hosts + database : UNKNOWN;
+  }
+
+  /** {@code (host=a,port=1,password=…)} and {@code address=(host=a)(port=1)(password=…)}. */
+  private static String keyedHosts(String place) {
+    StringBuilder hosts = new StringBuilder();
+    Matcher keyed = HOST_OR_PORT.matcher(place);
+    while (keyed.find()) {
+      boolean host = keyed.group(1).equalsIgnoreCase("host");
+      hosts.append(host ? hosts.isEmpty() ? "" : "," : ":").append(keyed.group(2));
+    }
+    Matcher database = DATABASE_AFTER_KEYS.matcher(place);
+    return hosts.isEmpty() ? UNKNOWN : hosts + (database.find() ? database.group(1) : "");
+  }
+
+  /** Host and port of a URL with one host, for messages. */
+  String host() {
+    return location().replaceFirst("/.*$", "");
+  }
+
+  /** A URL for each host; this one alone if it names one host, or which host accepts writes. */
+  List<JdbcUrl> split() {
+    return isForFirstHost() ? List.of(this) : splitAny();
+  }
+
+  /** Whether Connector/J writes only to the first of several hosts, which is its default. */
+  boolean writesToFirstAlone() {
+    return isForFirstHost() && splitAny().size() > 1;
+  }
+
+  private boolean isForFirstHost() {
+    return scheme().equals("jdbc:mysql://")
+        && !ANY_HOST_WRITES.matcher(this.text).find();
+  }
+
+  private List<JdbcUrl> splitAny() {
+    Matcher any = ANY_HOST.matcher(this.text);
+    if (!any.matches() || any.group(2).toLowerCase(Locale.ROOT).contains("type=")) {
+      return List.of(this);
+    }
+    return hosts(any.group(2)).stream()
+        .map((host) -> new JdbcUrl(any.group(1) + "//" + host + any.group(3)))
+        .toList();
+  }
+
+  /** Splits at commas outside brackets. */
+  private static List<String> hosts(String authority) {
+    List<String> hosts = new ArrayList<>();
+    int depth = 0;
+    int begin = 0;
+    for (int i = 0; i < authority.length(); i++) {
+      char c = authority.charAt(i);
+      if (c == '(' || c == '[') {
+        depth++;
+      } else if (c == ')' || c == ']') {
+        depth--;
+      } else if (c == ',' && depth == 0) {
+        hosts.add(authority.substring(begin, i).strip());
+        begin = i + 1;
+      }
+    }
+    hosts.add(authority.substring(begin).strip());
+    return hosts;
+  }
+
+  private String scheme() {
+    Matcher scheme = SCHEME.matcher(this.text);
+    return scheme.lookingAt() ? scheme.group() : "";
+  }
+
+  /** Whether Testcontainers ends the server when the last connection is closed. */
+  boolean endsServerWhenUnused() {
+    return this.text.startsWith("jdbc:tc:") && !this.text.contains("TC_DAEMON=true");
+  }
+
+  /** Whether the URL sets a property of the driver. */
+  boolean sets(String property) {
+    return this.text.contains(property + "=");
+  }
+
+  /** Whether the value of a driver's property of this name is secret. */
+  static boolean isSecret(String property) {
+    return SECRET_NAME.matcher(property).find();
+  }
+
+  /** The words of the URL that may belong to a user or a password. */
+  Set<String> secrets() {
+    Set<String> secrets = new HashSet<>();
+    String location = location();
+    for (Pattern pattern : SECRETS) {
+      Matcher secret = pattern.matcher(this.text);
+      while (secret.find()) {
+        String values = secret.group().replaceAll("\\w+\\s*=", " ");
+        Stream.of(values.split("[^\\p{L}\\p{N}_]+"))
+            .filter((word) -> word.length() > 1 && !location.contains(word))
+            .forEach(secrets::add);
+      }
+    }
+    return secrets;
+  }
+
+  /** Shows no secrets. */
+  @Override
+  public String toString() {
+    return describe();
+  }
+}

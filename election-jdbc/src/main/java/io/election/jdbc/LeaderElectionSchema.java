@@ -1,0 +1,232 @@
+package io.election.jdbc;
+
+import io.election.ElectionSetupException;
+import io.election.store.LeaseStoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Creates, upgrades or checks the tables {@code leader_election} and {@code
+ * leader_election_history}, and {@code leader_election_member}, without which the election still
+ * works.
+ *
+ * <p>Migrations are run by a separate Flyway with its own history table ({@code
+ * leader_election_schema_history}), and only if the tables are incomplete. Nothing on the classpath
+ * is visible to another Flyway. The application's own migrations are therefore not disturbed.
+ *
+ * <p>Thread-safe.
+ */
+final class LeaderElectionSchema {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaderElectionSchema.class);
+  private static final Duration LEAST_TIME_TO_LOOK = Duration.ofSeconds(5);
+  private static final int ATTEMPTS = 10;
+
+  private final ElectionDatabase database;
+  private final boolean checks;
+  private final boolean migrates;
+  private final Duration timeToLook;
+  private final String bound;
+  private boolean ensured;
+
+  /** Whether the tables were complete once. */
+  private boolean seen;
+
+  /** What the migrations did not bring back, because they were run before. */
+  private List<String> dropped = List.of();
+
+  /** Whether the user lacks the right to create a table that the election can do without. */
+  private boolean denied;
+
+  /**
+   * Creates the schema; nothing is done before {@link #ensure()}.
+   *
+   * @param database the database with the tables
+   * @param checks whether the tables are inspected; nothing at all is done otherwise
+   * @param migrates whether what is missing is created
+   * @param operationTimeout the bound of one call to the database; inspecting the tables may take 5
+   *     s if this is less
+   */
+  LeaderElectionSchema(
+      ElectionDatabase database, boolean checks, boolean migrates, Duration operationTimeout) {
+    this.database = database;
+    this.checks = checks;
+    this.migrates = migrates;
+    this.timeToLook =
+        operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
+    this.bound = Diagnosis.bound(this.timeToLook, operationTimeout);
+  }
+
+  /**
+   * Ensures that the tables have the required shape. Does nothing after it has succeeded once, until
+   * {@link #recheck()}. Several nodes may call this at the same time.
+   *
+   * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
+   *     waiting does not help
+   * @throws LeaseStoreException if the database is unreachable, read-only or locked, or refuses the
+   *     credentials: try again later
+   */
+  synchronized void ensure() throws LeaseStoreException {
+    if (this.ensured || !this.checks) {
+      return;
+    }
+    LeaseTables tables = inspect();
+    List<String> missing = Migration.missing(tables);
+    if (LeaseTables.isDispensable(missing)) {
+      attempt(missing, tables);
+    } else {
+      if (!this.migrates) {
+        throw new ElectionSetupException(
+            "The tables of the election in %s are incomplete, and as.election.mysql.schema=validate does not change them."
+                .formatted(this.database.location()),
+            "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
+      }
+      // A table that was renamed may come back. Only where nothing is left, as after Flyway's
+      // clean(), the tables are created again.
+      if (missing.equals(this.dropped) || (this.seen && !tables.areGone())) {
+        throw dropped(missing);
+      }
+      migrate(missing, Migration.isUpgrade(tables));
+    }
+    this.dropped = List.of();
+    this.seen = true;
+    this.ensured = true;
+  }
+
+  /** Ensures the tables again before the next session, because a statement did not find them. */
+  synchronized void recheck() {
+    this.ensured = false;
+  }
+
+  /**
+   * Creates the missing table if the user may. A failure is harmless: the elector logs that it has
+   * no members.
+   */
+  private void attempt(List<String> missing, LeaseTables tables) {
+    if (missing.isEmpty() || !this.migrates || this.denied) {
+      return;
+    }
+    try {
+      migrate(missing, Migration.isUpgrade(tables));
+    } catch (LeaseStoreException | ElectionSetupException ex) {
+      log.debug("The election continues without what could not be created", ex);
+    }
+  }
+
+  private LeaseTables inspect() throws LeaseStoreException {
+    Session session = null;
+    try {
+      session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
+      LeaseTables tables = LeaseTables.find(session);
+      List<String> missing = Migration.missing(tables);
+      if (!missing.isEmpty() && this.migrates) {
+        checkRights(session, missing);
+      }
+      return tables;
+    } catch (SQLException ex) {
+      throw Diagnosis.of(
+          ex, "Checking the tables of the election", this.database, session, this.bound);
+    } finally {
+      if (session != null) {
+        session.discard();
+      }
+    }
+  }
+
+  /**
+   * Checks the rights first, because Flyway would retry for ten seconds before it reports that they
+   * are missing.
+   */
+  private void checkRights(Session session, List<String> missing) throws SQLException {
+    try {
+      // The server checks rights before it looks for the source table, so this never creates a
+      // table.
+      session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
+    } catch (SQLException ex) {
+      if (SqlErrors.isMissingDdlRight(ex)) {
+        if (!LeaseTables.isDispensable(missing)) {
+          throw withoutRights(missing, ex);
+        }
+        this.denied = true;
+      } else if (!SqlErrors.isMissingTable(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  private void migrate(List<String> missing, boolean upgrade) throws LeaseStoreException {
+    for (int attempt = 1; !migrated(missing, upgrade, attempt); attempt++) {
+      pause();
+    }
+    List<String> dropped = Migration.missing(inspect());
+    if (!LeaseTables.isDispensable(dropped)) {
+      this.dropped = dropped;
+      throw dropped(dropped);
+    }
+    if (dropped.isEmpty()) {
+      log.info("The tables of the election in {} are complete", this.database.location());
+    }
+  }
+
+  private ElectionSetupException dropped(List<String> missing) {
+    return new ElectionSetupException(
+        "Tables of the election are missing in %s, or parts of them, although they were complete once, or created once (see leader_election_schema_history): they were dropped or changed."
+            .formatted(this.database.location()),
+        "They are not created again automatically. If this was unintended, run:\n" + sql(missing));
+  }
+
+  /** Returns whether the migrations were run; if not, another node interfered. */
+  private boolean migrated(List<String> missing, boolean upgrade, int attempt)
+      throws LeaseStoreException {
+    try {
+      SchemaMigrator.run(this.database, upgrade);
+      return true;
+    } catch (RuntimeException ex) {
+      if (SqlErrors.isMissingDdlRight(ex)) {
+        throw withoutRights(missing, ex);
+      }
+      if (attempt >= ATTEMPTS || !isWorthAnotherAttempt(ex)) {
+        throw Diagnosis.of(
+            ex, "Migrating the tables of the election", this.database, null, this.bound);
+      }
+      log.debug("Migrating the tables of the election failed, trying again", ex);
+      return false;
+    }
+  }
+
+  private ElectionSetupException withoutRights(List<String> missing, Throwable cause) {
+    return new ElectionSetupException(
+        "The tables of the election in %s are not complete, and the database user may not create them (%s)."
+            .formatted(this.database.location(), SqlErrors.text(cause)),
+        "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as a user who may, and set as.election.mysql.schema=validate:\n"
+            + sql(missing),
+        cause);
+  }
+
+  /**
+   * Whether another node may have been migrating at the same time. Flyway then also fails without
+   * an SQL error, for instance because its history is no longer empty.
+   */
+  private static boolean isWorthAnotherAttempt(RuntimeException ex) {
+    return SqlErrors.isMadeByAnother(ex)
+        || SqlErrors.isLockTrouble(ex)
+        || !SqlErrors.isOfDatabase(ex);
+  }
+
+  private static void pause() throws LeaseStoreException {
+    try {
+      Thread.sleep(ThreadLocalRandom.current().nextLong(50, 250));
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new LeaseStoreException("Interrupted while migrating the tables of the election", ex);
+    }
+  }
+
+  private static String sql(List<String> statements) {
+    return String.join(";\n", statements) + ";";
+  }
+}

@@ -1,0 +1,335 @@
+package io.election.jdbc;
+
+import io.election.Member;
+import io.election.store.ElectionDirectory.Announcement;
+import io.election.store.Presence;
+import io.election.store.Ticker;
+import java.math.BigDecimal;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table {@code leader_election_member} as one process uses it, from its first announcement to
+ * its end. The times in it are the database's, and for people: who is there is judged by whether
+ * this process sees the time in a row change, on its own monotonic clock.
+ */
+final class MemberTable {
+
+  /** Names contain no control characters. */
+  private static final String SEPARATOR = "\n";
+
+  /** Begins the line of a position, and separates the election from it. */
+  private static final String POSITION = "\t";
+
+  private static final int VERSION_LENGTH = 64;
+
+  /**
+   * How long to wait before the table is tried again. A driver may log each refusal as a warning.
+   */
+  private static final long RETRY = Duration.ofMinutes(10).toNanos();
+
+  /**
+   * Thrown if the server answers but the table cannot be used. This is lasting, and affects nothing
+   * else.
+   */
+  static final class UnusableException extends SQLException {
+
+    private static final long serialVersionUID = 1L;
+
+    UnusableException(SQLException cause) {
+      super(
+          "the table leader_election_member cannot be used (%s). Create it with the last statement of leader-election.sql (docs/ddl.md), and grant SELECT, INSERT, UPDATE and DELETE on it."
+              .formatted(SqlErrors.text(cause)),
+          cause.getSQLState(),
+          cause.getErrorCode(),
+          cause);
+    }
+  }
+
+  private final Ticker ticker;
+
+  /** By the times in the rows, in seconds. */
+  private final Presence<String> presence;
+
+  /** The content of the row; {@code null} if this process has not written it. */
+  private @Nullable Announcement announced;
+
+  private @Nullable UnusableException refusal;
+
+  private long refusedAt;
+
+  MemberTable(Ticker ticker) {
+    this.ticker = ticker;
+    this.presence = new Presence<>(ticker);
+  }
+
+  /**
+   * Writes one row by its primary key. Sets a single column, except for the first time and after a
+   * change.
+   */
+  void announce(Session session, Announcement self) throws SQLException {
+    requireUsable();
+    try {
+      if (self.equals(this.announced) && refresh(session, self)) {
+        return;
+      }
+      boolean first = this.announced == null;
+      this.announced = null;
+      if (!write(session, self, first)) {
+        insert(session, self);
+      }
+      this.announced = self;
+    } catch (SQLException ex) {
+      throw explained(ex);
+    }
+  }
+
+  private static boolean refresh(Session session, Announcement self) throws SQLException {
+    return session.updateOne("""
+        UPDATE leader_election_member SET seen_at = CURRENT_TIMESTAMP(6) WHERE node_id = ? AND %s
+        """.formatted(session.isUsable()), self.nodeId());
+  }
+
+  private static boolean write(Session session, Announcement self, boolean first)
+      throws SQLException {
+    List<@Nullable Object> parameters = new ArrayList<>(values(self));
+    parameters.add(self.nodeId());
+    return session.updateOne(
+        """
+        UPDATE leader_election_member
+        SET %s seen_at = CURRENT_TIMESTAMP(6), lease_millis = ?, eligible = ?, services = ?,
+            paused = ?, version = ?
+        WHERE node_id = ? AND %s
+        """.formatted(first ? "joined_at = CURRENT_TIMESTAMP(6)," : "", session.isUsable()),
+        parameters.toArray());
+  }
+
+  private static void insert(Session session, Announcement self) throws SQLException {
+    List<@Nullable Object> parameters = new ArrayList<>(values(self));
+    parameters.add(self.nodeId());
+    try {
+      session.updateOne("""
+          INSERT INTO leader_election_member
+              (lease_millis, eligible, services, paused, version, node_id, joined_at, seen_at)
+          SELECT ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP(6), CURRENT_TIMESTAMP(6) FROM DUAL WHERE %s
+          """.formatted(session.isUsable()), parameters.toArray());
+    } catch (SQLException ex) {
+      // Another process with this name has just written the row.
+      if (!SqlErrors.isDuplicateKey(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  private static List<@Nullable Object> values(Announcement self) {
+    // One column, so that the table stays as it is.
+    String version = self.version() + " " + self.algorithm();
+    return List.of(
+        self.lease().toMillis(),
+        self.eligible() ? 1L : 0L,
+        services(self),
+        String.join(SEPARATOR, self.paused()),
+        version.substring(0, Math.min(version.length(), VERSION_LENGTH)));
+  }
+
+  /**
+   * The elections, each on a line, and then their positions, so that the table stays as it is. The
+   * label is the position in the election without a name.
+   */
+  private static String services(Announcement self) {
+    StringBuilder services = new StringBuilder(String.join(SEPARATOR, self.serviceIds()));
+    self.positions()
+        .forEach((id, position) -> services
+            .append(SEPARATOR)
+            .append(POSITION)
+            .append(id)
+            .append(POSITION)
+            .append(position));
+    if (!self.label().isEmpty()) {
+      services.append(SEPARATOR).append(POSITION).append(POSITION).append(self.label());
+    }
+    return services.toString();
+  }
+
+  /**
+   * What {@link #services} has written.
+   *
+   * @param ids the elections
+   * @param positions the positions, by election, and the label
+   */
+  private record Services(Set<String> ids, Map<String, String> positions) {
+
+    static Services parse(String text) {
+      Set<String> ids = new HashSet<>();
+      Map<String, String> positions = new HashMap<>();
+      text.lines().forEach((line) -> {
+        String[] parts = line.split(POSITION, 3);
+        if (parts.length == 3) {
+          positions.put(parts[1], parts[2]);
+        } else {
+          ids.add(line);
+        }
+      });
+      return new Services(ids, positions);
+    }
+  }
+
+  /** Reads the members of all given elections with one statement. */
+  Map<String, List<Member>> read(Session session, Set<String> serviceIds) throws SQLException {
+    requireUsable();
+    Map<String, List<Member>> members = new HashMap<>();
+    Map<String, Services> texts = new HashMap<>();
+    Map<String, String> times = new HashMap<>();
+    long asked = this.ticker.read();
+    try {
+      session.query("""
+          SELECT node_id, UNIX_TIMESTAMP(joined_at), UNIX_TIMESTAMP(seen_at), eligible, version,
+              services, paused, lease_millis
+          FROM leader_election_member ORDER BY joined_at, node_id
+          """, (row) -> {
+        String nodeId = Session.string(row, 1);
+        String seenAt = Session.string(row, 3);
+        times.put(nodeId, seenAt);
+        if (!this.presence.isThere(nodeId, seenAt, row.getLong(8), asked)) {
+          return nodeId;
+        }
+        // Most nodes take part in the same elections.
+        Services services = texts.computeIfAbsent(Session.string(row, 6), Services::parse);
+        String[] version = Session.string(row, 5).split(" ", 2);
+        Member member = new Member(
+            nodeId,
+            instant(row, 2),
+            instant(row, 3),
+            row.getBoolean(4),
+            false,
+            version[0],
+            version.length > 1 ? version[1] : "",
+            "",
+            Duration.ofMillis(row.getLong(8)),
+            services.positions().getOrDefault("", ""));
+        Set<String> paused = Set.of(Session.string(row, 7).split(SEPARATOR));
+        for (String id : serviceIds) {
+          if (services.ids().contains(id)) {
+            String position = services.positions().getOrDefault(id, "");
+            members
+                .computeIfAbsent(id, (key) -> new ArrayList<>())
+                .add(in(member, paused.contains(id), position));
+          }
+        }
+        return nodeId;
+      });
+    } catch (SQLException ex) {
+      throw explained(ex);
+    }
+    this.presence.saw(times);
+    return members;
+  }
+
+  /** Returns a member as it is in one of its elections. */
+  private static Member in(Member member, boolean paused, String position) {
+    return !paused && position.isEmpty()
+        ? member
+        : new Member(
+            member.nodeId(),
+            member.since(),
+            member.lastSeen(),
+            member.eligible(),
+            paused,
+            member.version(),
+            member.algorithm(),
+            position,
+            member.lease(),
+            member.label());
+  }
+
+  private static Instant instant(ResultSet row, int column) throws SQLException {
+    return Objects.requireNonNullElse(Session.instant(row, column), Instant.EPOCH);
+  }
+
+  void withdraw(Session session, String nodeId) throws SQLException {
+    this.announced = null;
+    requireUsable();
+    try {
+      session.updateOne(
+          "DELETE FROM leader_election_member WHERE node_id = ? AND " + session.isUsable(), nodeId);
+    } catch (SQLException ex) {
+      throw explained(ex);
+    }
+  }
+
+  /**
+   * Deletes the rows that this process has seen unchanged for a day, a bounded number at a time.
+   * Finds them by a plain read, so that no row of other nodes is locked, and compares the time that
+   * it has seen. Does nothing without the table or the right to delete.
+   */
+  void prune(Session session) throws SQLException {
+    if (this.announced == null) {
+      return;
+    }
+    long asked = this.ticker.read();
+    Map<String, String> times = new HashMap<>();
+    try {
+      session.query(
+          "SELECT node_id, UNIX_TIMESTAMP(seen_at) FROM leader_election_member",
+          (row) -> times.put(Session.string(row, 1), Session.string(row, 2)));
+      this.presence.saw(times);
+      List<Object> nodes = new ArrayList<>();
+      List<Object> rows = new ArrayList<>();
+      times.forEach((nodeId, at) -> {
+        if (!at.isEmpty() && this.presence.isGone(nodeId, at, asked) && nodes.size() < 100) {
+          nodes.add(nodeId);
+          rows.add(nodeId);
+          rows.add(new BigDecimal(at));
+        }
+      });
+      if (!nodes.isEmpty()) {
+        session.update(
+            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND (node_id, UNIX_TIMESTAMP(seen_at)) IN (%s) AND %s"
+                .formatted(
+                    Session.marks("?", nodes.size()),
+                    Session.marks("(?, ?)", nodes.size()),
+                    session.isUsable()),
+            Stream.concat(nodes.stream(), rows.stream()).toArray());
+      }
+    } catch (SQLException ex) {
+      if (!isUnusable(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  /** Repeats the last refusal without a statement until it is time to try again. */
+  private void requireUsable() throws UnusableException {
+    if (this.refusal != null && this.ticker.read() - this.refusedAt < RETRY) {
+      throw this.refusal;
+    }
+    this.refusal = null;
+  }
+
+  private SQLException explained(SQLException ex) {
+    if (!isUnusable(ex)) {
+      return ex;
+    }
+    this.announced = null;
+    this.refusal = new UnusableException(ex);
+    this.refusedAt = this.ticker.read();
+    return this.refusal;
+  }
+
+  private static boolean isUnusable(SQLException ex) {
+    return SqlErrors.isMissingTable(ex)
+        || SqlErrors.isMissingRight(ex)
+        || SqlErrors.isMissingColumn(ex);
+  }
+}

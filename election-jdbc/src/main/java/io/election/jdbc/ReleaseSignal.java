@@ -1,0 +1,83 @@
+package io.election.jdbc;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The leader's side of {@link ReleaseWatch}. The store's connection holds the user-level lock that
+ * is named after the node, and releases it after a lease was handed back. A failure here costs
+ * followers a renew interval and nothing else.
+ */
+final class ReleaseSignal {
+
+  private static final Logger log = LoggerFactory.getLogger(ReleaseSignal.class);
+
+  private static final long RETRY = Duration.ofSeconds(30).toNanos();
+
+  private final StoreConnection connection;
+
+  /** Whether the settings and the server allow such locks. */
+  private volatile boolean allowed;
+
+  private boolean held;
+  private long dueAt = System.nanoTime();
+
+  ReleaseSignal(StoreConnection connection, boolean allowed) {
+    this.connection = connection;
+    this.allowed = allowed;
+    connection.onDropped(this::forget);
+  }
+
+  boolean isAllowed() {
+    return this.allowed;
+  }
+
+  /**
+   * Acquires the lock that followers of this node wait for, unless this connection holds it. If
+   * another connection holds it, a later call tries again; until then followers poll at their usual
+   * times.
+   */
+  void prepare(Session session, String nodeId) {
+    long now = System.nanoTime();
+    if (this.allowed && !this.held && now - this.dueAt >= 0) {
+      this.dueAt = now + RETRY;
+      attempt(session, (own) -> this.held = ReleaseWatch.lock(own, nodeId, 0));
+    }
+  }
+
+  /** Makes followers poll now rather than at their next usual time. */
+  void send(Session session, String nodeId) {
+    if (this.held) {
+      forget();
+      attempt(session, (own) -> ReleaseWatch.unlock(own, nodeId));
+    }
+  }
+
+  private void forget() {
+    this.held = false;
+    this.dueAt = System.nanoTime();
+  }
+
+  private void attempt(Session session, StoreConnection.Work<Boolean> work) {
+    try {
+      work.run(session);
+    } catch (SQLException ex) {
+      if (SqlErrors.isConnectionLost(ex)) {
+        log.debug("The connection was lost with a signal", ex);
+        this.connection.drop();
+      } else if (!SqlErrors.isRefusal(ex)) {
+        log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
+        // The lock may be held; the server frees it together with the connection.
+        this.connection.drop();
+        this.dueAt = System.nanoTime() + RETRY;
+      } else {
+        this.allowed = false;
+        log.info(
+            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it at their next poll, within a renew interval",
+            SqlErrors.text(ex));
+      }
+    }
+  }
+}

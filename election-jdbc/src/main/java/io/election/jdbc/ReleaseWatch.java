@@ -1,0 +1,171 @@
+package io.election.jdbc;
+
+import io.election.store.LeaseStoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Signals by user-level locks that a lease was handed back. The holder's connection holds a lock
+ * that is named after the holder, and releases it when the holder hands a lease back; followers
+ * wait for that lock. The server also frees the lock when the connection ends, which wakes a
+ * follower in vain. The locks protect nothing, so it does no harm if another client takes one, or
+ * if each server of a cluster has its own.
+ *
+ * <p>Uses a connection of its own while it waits. If connections are scarce, it leaves them to
+ * nodes that need one. After each wait in vain it stays disconnected for long enough that every
+ * node that cannot connect tries again. It stays disconnected for longer once the server has
+ * refused a connection.
+ *
+ * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking
+ *     Functions</a>
+ */
+final class ReleaseWatch implements ReleaseListener.Signal {
+
+  /**
+   * How long one wait lasts: long enough to cost nothing. A dead connection goes unnoticed for at
+   * most this time.
+   */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+  private final ElectionDatabase database;
+  private final Duration operationTimeout;
+  private final long restSeconds;
+  private final Duration patience;
+  private @Nullable Session session;
+  private boolean closed;
+
+  ReleaseWatch(ElectionDatabase database, Duration operationTimeout, long restSeconds) {
+    this(database, operationTimeout, restSeconds, PATIENCE);
+  }
+
+  ReleaseWatch(
+      ElectionDatabase database, Duration operationTimeout, long restSeconds, Duration patience) {
+    this.database = database;
+    this.operationTimeout = operationTimeout;
+    this.restSeconds = restSeconds;
+    this.patience = patience;
+  }
+
+  /**
+   * Acquires a holder's lock.
+   *
+   * @param seconds how long to wait for it
+   * @return whether the lock was acquired within that time
+   * @throws SQLException also if the server does not support such locks
+   */
+  static boolean lock(Session session, String holder, long seconds) throws SQLException {
+    return session
+        .query(
+            "SELECT GET_LOCK(?, ?)",
+            (row) -> row.getInt(1),
+            name(session.schema(), holder),
+            seconds)
+        .contains(1);
+  }
+
+  /**
+   * Releases a holder's lock.
+   *
+   * @return whether this session held it
+   */
+  static boolean unlock(Session session, String holder) throws SQLException {
+    return session
+        .query("SELECT RELEASE_LOCK(?)", (row) -> row.getInt(1), name(session.schema(), holder))
+        .contains(1);
+  }
+
+  /**
+   * The name of a lock: at most 64 characters, and the same under every collation that the server
+   * compares with.
+   */
+  private static String name(String schema, String holder) {
+    return "leader_election:" + Digest.of(schema + '\n' + holder);
+  }
+
+  @Override
+  public boolean await(String holder, Runnable look) throws LeaseStoreException {
+    if (this.database.isCrowded()) {
+      throw new LeaseStoreException(
+          "%s had no connection left: for a while this node does not wait for leases to be handed back. If connections are scarce, set as.election.mysql.hand-back-signals=false on all nodes."
+              .formatted(this.database.location()));
+    }
+    boolean heard = listen(holder, look);
+    if (!heard) {
+      leaveTheConnectionToOthers();
+    }
+    return heard;
+  }
+
+  private boolean listen(String holder, Runnable look) throws LeaseStoreException {
+    try {
+      Session session = open();
+      session.until(Deadline.in(this.patience.plus(this.operationTimeout)));
+      boolean free = lock(session, holder, this.patience.toSeconds());
+      if (free) {
+        look.run();
+      }
+      return free;
+    } catch (SQLException ex) {
+      throw new LeaseStoreException(
+          "Waiting for a lease to be handed back failed in %s (%s)."
+              .formatted(this.database.location(), SqlErrors.text(ex)),
+          ex);
+    } finally {
+      // This also frees the lock.
+      discard();
+    }
+  }
+
+  /** Waits for two renew intervals, because a node that cannot connect tries once in each. */
+  private synchronized void leaveTheConnectionToOthers() throws LeaseStoreException {
+    long begin = System.nanoTime();
+    long nanos = TimeUnit.SECONDS.toNanos(this.restSeconds);
+    try {
+      for (long left = nanos;
+          left > 0 && !this.closed;
+          left = nanos - (System.nanoTime() - begin)) {
+        TimeUnit.NANOSECONDS.timedWait(this, left);
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new LeaseStoreException("Interrupted between two waits for a signal", ex);
+    }
+  }
+
+  private Session open() throws SQLException {
+    Session opened =
+        Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
+    try {
+      // Keeps the wait out of the server's slow query log, which would otherwise get an entry a
+      // minute.
+      opened.execute("SET SESSION long_query_time = 3600");
+    } catch (SQLException | RuntimeException | Error ex) {
+      opened.discard();
+      throw ex;
+    }
+    synchronized (this) {
+      if (!this.closed) {
+        this.session = opened;
+        return opened;
+      }
+    }
+    opened.discard();
+    throw new SQLException("The signal is closed");
+  }
+
+  private synchronized void discard() {
+    if (this.session != null) {
+      this.session.discard();
+      this.session = null;
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    this.closed = true;
+    notifyAll();
+    discard();
+  }
+}

@@ -1,0 +1,141 @@
+package io.election.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.FlywayException;
+import org.flywaydb.core.api.MigrationVersion;
+import org.flywaydb.core.api.migration.Context;
+import org.flywaydb.core.api.migration.JavaMigration;
+import org.jspecify.annotations.Nullable;
+
+/** Runs the migrations with a Flyway that is separate from the application's. */
+final class SchemaMigrator {
+
+  private static final String HISTORY = "leader_election_schema_history";
+  private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
+
+  /**
+   * While an ALTER waits, all later statements on the table wait too, including those of older
+   * tools.
+   */
+  private static final int LOCK_SECONDS = 2;
+
+  /** One of Flyway's connections is idle while the other migrates. */
+  private static final int REST_SECONDS = 300;
+
+  /** More than the 10 s for which Flyway waits for its named lock at a time. */
+  private static final int NETWORK_TIMEOUT_MILLIS = 15_000;
+
+  private SchemaMigrator() {}
+
+  /**
+   * Runs pending migrations and repairs failed ones. Every step can be run again.
+   *
+   * @param upgrade whether there is a lease table to upgrade; if not, only the step that creates
+   *     tables is run
+   */
+  static void run(ElectionDatabase database, boolean upgrade) {
+    List<Connection> opened = new CopyOnWriteArrayList<>();
+    try {
+      Flyway flyway = flyway(
+          new BoundedDataSource(database, opened),
+          upgrade ? Stream.of(Migration.values()) : Stream.of(Migration.CREATE));
+      migrate(flyway);
+    } finally {
+      // A pool must not hand out sessions with our settings, and Flyway leaves some open when it
+      // fails.
+      opened.forEach(ElectionDatabase::discard);
+    }
+  }
+
+  private static void migrate(Flyway flyway) {
+    try {
+      flyway.migrate();
+    } catch (FlywayException ex) {
+      if (SqlErrors.isOfDatabase(ex) || !hasFailed(flyway)) {
+        throw ex;
+      }
+      flyway.repair();
+      flyway.migrate();
+    }
+  }
+
+  private static boolean hasFailed(Flyway flyway) {
+    return Stream.of(flyway.info().all())
+        .anyMatch((migration) -> migration.getState().isFailed());
+  }
+
+  private static Flyway flyway(DataSource dataSource, Stream<Migration> migrations) {
+    return Flyway.configure(SchemaMigrator.class.getClassLoader())
+        .dataSource(dataSource)
+        .table(HISTORY)
+        // The schema may be the application's and then is not empty.
+        .baselineOnMigrate(true)
+        .baselineVersion("0")
+        .locations(new String[0])
+        .javaMigrations(migrations.map(Step::new).toArray(JavaMigration[]::new))
+        // A run that only creates tables does not know the migrations of an upgrade.
+        .validateOnMigrate(false)
+        .lockRetryCount(10)
+        .load();
+  }
+
+  /** Adapts a migration to Flyway. */
+  private record Step(Migration migration) implements JavaMigration {
+
+    @Override
+    public MigrationVersion getVersion() {
+      return MigrationVersion.fromVersion(Integer.toString(this.migration.version()));
+    }
+
+    @Override
+    public String getDescription() {
+      return this.migration.description();
+    }
+
+    @Override
+    public @Nullable Integer getChecksum() {
+      return null;
+    }
+
+    @Override
+    public boolean canExecuteInTransaction() {
+      return false;
+    }
+
+    @Override
+    public void migrate(Context context) throws SQLException {
+      Session session = Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)));
+      for (String ddl : this.migration.ddl(LeaseTables.find(session))) {
+        session.execute(ddl);
+      }
+    }
+  }
+
+  /** Provides connections that are set up like the election's own and do not wait without bound. */
+  private static final class BoundedDataSource extends AbstractDataSource {
+
+    private final ElectionDatabase database;
+    private final List<Connection> opened;
+
+    BoundedDataSource(ElectionDatabase database, List<Connection> opened) {
+      this.database = database;
+      this.opened = opened;
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+      Session session =
+          Session.open(this.database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
+      this.opened.add(session.connection());
+      session.connection().setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
+      return session.connection();
+    }
+  }
+}

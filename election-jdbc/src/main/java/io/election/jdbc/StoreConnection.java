@@ -1,0 +1,168 @@
+package io.election.jdbc;
+
+import io.election.ElectionSetupException;
+import io.election.store.LeaseStoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The only connection of a store. It is opened for the first call, kept between calls, and dropped
+ * after any failure. It ends each call within the operation time-out and explains its failure.
+ *
+ * <p>Not thread-safe: use it from one thread at a time.
+ */
+final class StoreConnection {
+
+  private static final Logger log = LoggerFactory.getLogger(StoreConnection.class);
+
+  private final ElectionDatabase database;
+  private final LeaderElectionSchema schema;
+  private final Duration operationTimeout;
+  private final long restSeconds;
+
+  private Runnable dropped = () -> {};
+  private @Nullable Session session;
+  private String lastSource = "";
+  private String lastHost = "";
+  private long lastUse;
+
+  /**
+   * Creates the connection, which connects upon the first call.
+   *
+   * @param database the database to connect to
+   * @param schema ensured before each session is opened
+   * @param operationTimeout the bound of one call
+   * @param restSeconds how long the connection may be idle before the server ends it
+   */
+  StoreConnection(
+      ElectionDatabase database,
+      LeaderElectionSchema schema,
+      Duration operationTimeout,
+      long restSeconds) {
+    this.database = database;
+    this.schema = schema;
+    this.operationTimeout = operationTimeout;
+    this.restSeconds = restSeconds;
+  }
+
+  /** Sets the action that is run each time the connection has been dropped. */
+  void onDropped(Runnable dropped) {
+    this.dropped = dropped;
+  }
+
+  /**
+   * Makes a call.
+   *
+   * @param what what the call does, as the subject of the sentence that explains a failure
+   * @throws LeaseStoreException if the call fails; the connection is then dropped, unless only the
+   *     member table cannot be used
+   */
+  <T> T call(String what, Work<T> work) throws LeaseStoreException {
+    Session session = null;
+    try {
+      session = session();
+      T result = work.run(session);
+      this.lastUse = System.nanoTime();
+      return result;
+    } catch (MemberTable.UnusableException ex) {
+      // The server has answered, and the leases do not need that table.
+      this.lastUse = System.nanoTime();
+      throw new LeaseStoreException(SqlErrors.text(ex), ex);
+    } catch (SQLException ex) {
+      drop();
+      if (SqlErrors.isMissingTable(ex) || SqlErrors.isMissingColumn(ex)) {
+        this.schema.recheck();
+      }
+      String bound = Diagnosis.bound(this.operationTimeout, this.operationTimeout);
+      throw Diagnosis.of(ex, what, this.database, session, bound);
+    } catch (ElectionSetupException ex) {
+      drop();
+      throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
+    } catch (ArithmeticException ex) {
+      drop();
+      throw new LeaseStoreException(
+          what
+              + " failed: the term in leader_election or leader_election_history is the greatest"
+              + " possible. Was it edited by hand? Set it back in both tables, then restart all nodes:"
+              + " each remembers the highest term that it has seen.",
+          ex);
+    } catch (RuntimeException | Error ex) {
+      drop();
+      throw ex;
+    }
+  }
+
+  /**
+   * Writes an informational note by a separate statement. Its failure is not a failure of the call,
+   * and it takes at most half of the time that the call has left.
+   */
+  void note(String what, Session session, String sql, @Nullable Object... parameters) {
+    try {
+      session.until(session.deadline().halfway());
+      session.updateOne(sql, parameters);
+    } catch (SQLException ex) {
+      log.debug("{} was not noted", what, ex);
+      drop();
+    }
+  }
+
+  /** Drops the connection. The next call opens another. */
+  void drop() {
+    Session session = this.session;
+    this.session = null;
+    this.dropped.run();
+    if (session != null) {
+      session.discard();
+    }
+  }
+
+  private Session session() throws SQLException, LeaseStoreException {
+    Session session = this.session;
+    if (session != null && hasRestedTooLong()) {
+      drop();
+      session = null;
+    }
+    if (session != null) {
+      session.until(Deadline.in(this.operationTimeout));
+      return session;
+    }
+    this.schema.ensure();
+    session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
+    this.session = session;
+    this.lastUse = System.nanoTime();
+    warnIfMoved(session);
+    return session;
+  }
+
+  private void warnIfMoved(Session session) {
+    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.source())) {
+      log.warn(
+          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was not a failover, both servers may accept writes, and each would have its own leader",
+          session.host(),
+          session.source(),
+          this.lastHost,
+          this.lastSource);
+    }
+    this.lastSource = session.source();
+    this.lastHost = session.host();
+  }
+
+  /** Whether the server has ended the connection, or will do so within the call. */
+  private boolean hasRestedTooLong() {
+    return System.nanoTime() - this.lastUse > this.restSeconds * 750_000_000L;
+  }
+
+  /**
+   * The work of a call.
+   *
+   * @param <T> the type of its result
+   */
+  @FunctionalInterface
+  interface Work<T> {
+
+    T run(Session session) throws SQLException;
+  }
+}

@@ -1,0 +1,113 @@
+package io.election.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.election.LeadershipLostEvent;
+import io.election.jdbc.JdbcLeaseStore.SchemaMode;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStore;
+import io.election.store.LeaseStoreException;
+import io.election.store.TermEnd;
+import io.election.support.TestDatabase;
+import io.election.test.Leases;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.slf4j.LoggerFactory;
+
+/** Creates the objects under test on a test database, and observes them. */
+final class Database {
+
+  /** Longer than a statement can take on a busy machine. */
+  static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(10);
+
+  static final Duration RENEW_INTERVAL = Duration.ofSeconds(2);
+
+  static final TermEnd RESIGNED = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, null);
+
+  private static final AtomicInteger USERS = new AtomicInteger();
+
+  private Database() {}
+
+  /** Creates a user; {@code %s} in its grants is the name of the database. */
+  static String newUser(TestDatabase database, String... grants) {
+    return database.newUser(
+        "user_%d_of_%s".formatted(USERS.incrementAndGet(), database.name()),
+        Arrays.stream(grants)
+            .map((grant) -> grant.formatted(database.name()))
+            .toArray(String[]::new));
+  }
+
+  static JdbcLeaseStore store(TestDatabase database) {
+    return store(database.dataSource(), database.jdbcUrl());
+  }
+
+  static JdbcLeaseStore store(DataSource dataSource, String url) {
+    return store(dataSource, url, SchemaMode.NONE, OPERATION_TIMEOUT);
+  }
+
+  static JdbcLeaseStore store(
+      DataSource dataSource, String url, SchemaMode mode, Duration timeout) {
+    ElectionDatabase database = new ElectionDatabase(dataSource, url);
+    return new JdbcLeaseStore(database, mode, timeout, RENEW_INTERVAL, true);
+  }
+
+  /** A store that is called as rarely or often as an interval says. */
+  static JdbcLeaseStore store(DataSource dataSource, String url, Duration renewInterval) {
+    ElectionDatabase database = new ElectionDatabase(dataSource, url);
+    return new JdbcLeaseStore(database, SchemaMode.NONE, OPERATION_TIMEOUT, renewInterval, true);
+  }
+
+  /** Lets a node lead an election that has no record. */
+  static LeaseRow led(LeaseStore store, String serviceId, String nodeId)
+      throws LeaseStoreException {
+    LeaseRow created = Leases.create(store, serviceId, nodeId, 10_000, 0).orElseThrow();
+    assertThat(Leases.begin(store, serviceId, created, 10_000)).isPresent();
+    return row(store, serviceId);
+  }
+
+  static LeaseRow row(LeaseStore store, String serviceId) throws LeaseStoreException {
+    return store.read(Set.of(serviceId)).get(serviceId).row();
+  }
+
+  static LeaderElectionSchema schema(TestDatabase database, SchemaMode mode) {
+    return schema(database.dataSource(), database.jdbcUrl(), mode);
+  }
+
+  static LeaderElectionSchema schema(DataSource dataSource, String url, SchemaMode mode) {
+    return new LeaderElectionSchema(
+        new ElectionDatabase(dataSource, url),
+        mode != SchemaMode.NONE,
+        mode == SchemaMode.MIGRATE,
+        OPERATION_TIMEOUT);
+  }
+
+  /** Runs a call and returns what a class has logged meanwhile, from a level on. */
+  static List<String> logged(Class<?> type, Level level, ThrowingCallable call) throws Exception {
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    Logger logger = (Logger) LoggerFactory.getLogger(type);
+    logger.addAppender(logged);
+    try {
+      call.call();
+    } catch (Exception | Error ex) {
+      throw ex;
+    } catch (Throwable ex) {
+      throw new IllegalStateException(ex);
+    } finally {
+      logger.detachAppender(logged);
+    }
+    return logged.list.stream()
+        .filter((event) -> event.getLevel().isGreaterOrEqual(level))
+        .map(ILoggingEvent::getFormattedMessage)
+        .toList();
+  }
+}

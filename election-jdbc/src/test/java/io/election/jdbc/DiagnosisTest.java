@@ -1,0 +1,83 @@
+package io.election.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ch.qos.logback.classic.Level;
+import io.election.jdbc.ElectionDatabase.Login;
+import io.election.support.ConnectionSource;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What operators read, where no server is needed to cause it. */
+class DiagnosisTest {
+
+  private static final String URL = "jdbc:mysql://host/app";
+
+  @ParameterizedTest
+  @CsvSource({
+    "500, within 5000 ms.",
+    "4999, within 5000 ms.",
+    "5000, within 5000 ms (as.election.operation-timeout).",
+    "7000, within 7000 ms (as.election.operation-timeout)."
+  })
+  void theTimeOutIsTheOneThatApplied(long operationTimeout, String told) {
+    LeaderElectionSchema schema = new LeaderElectionSchema(
+        failing(new SQLTimeoutException("late")), true, true, Duration.ofMillis(operationTimeout));
+    assertThatThrownBy(schema::ensure).hasMessageContaining("host/app did not answer " + told);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Public Key Retrieval is not allowed",
+        "RSA public key is not available client side (option serverRsaPublicKeyFile not set)"
+      })
+  void aPasswordThatTheDriverDoesNotSendIsToldWithWhatToDo(String message) {
+    assertThat(told(new SQLException(message, "08001")))
+        .contains(message, "sslMode", "allowPublicKeyRetrieval=true");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "(utf8mb4_bin,IMPLICIT) and (latin1_swedish_ci,COERCIBLE); Remove characterEncoding",
+        "(gbk_chinese_ci,COERCIBLE) and (utf8mb4_bin,IMPLICIT); Remove characterEncoding",
+        "(utf8mb4_bin,IMPLICIT) and (utf8mb4_general_ci,IMPLICIT); Give all names the collation",
+        "(latin1_swedish_ci,IMPLICIT) and (utf8mb4_general_ci,COERCIBLE); Give all names the collation"
+      })
+  void whatDiffersInItsCollationIsTold(String sides, String told) {
+    assertThat(told(new SQLException(
+            "Illegal mix of collations %s for operation '='".formatted(sides), "HY000", 1267)))
+        .contains(told);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"jdbc:tc:mysql:9.7:///app, 1", "jdbc:tc:mysql:9.7:///app?TC_DAEMON=true, 0"})
+  void aContainerThatStopsBetweenConnectionsIsTold(String url, int lines) throws Exception {
+    Login login = new Login(url, null, null, null, "test");
+    assertThat(Database.logged(
+            ElectionDatabase.class,
+            Level.WARN,
+            () -> UnpooledConnections.database(() -> login, login, Duration.ofSeconds(1))))
+        .hasSize(lines)
+        .allSatisfy((line) -> assertThat(line).contains("add TC_DAEMON=true to the URL"));
+  }
+
+  private static String told(SQLException failure) {
+    return Diagnosis.of(failure, "Reading", failing(failure), null, "1 ms").getMessage();
+  }
+
+  private static ElectionDatabase failing(SQLException failure) {
+    return new ElectionDatabase(
+        ConnectionSource.of(() -> {
+          throw failure;
+        }),
+        URL);
+  }
+}

@@ -1,0 +1,99 @@
+package io.election.jdbc;
+
+import io.election.support.DatabaseImage;
+import io.election.support.TestServer;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.util.Arrays;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.BeforeClassTemplateInvocationCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Runs a class on every server: on the default one in each build, and with {@code -Pfaults} on the
+ * others, without the tests that are tagged {@code default-server}. Its parameter is a {@link
+ * Server}; one that is not available is skipped by name.
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Tag("servers")
+@ParameterizedClass(name = "{0}")
+@MethodSource("io.election.jdbc.OnEveryServer$Server#ofThisRun")
+@ExtendWith(OnEveryServer.Start.class)
+@interface OnEveryServer {
+
+  enum Server {
+    /** The newest MySQL, or the embedded MariaDB where there is no Docker. */
+    DEFAULT(
+        TestServer.hasDocker() ? DatabaseImage.MYSQL_9_7.imageName() : "embedded MariaDB",
+        TestServer::shared),
+    OLDEST_MYSQL(DatabaseImage.MYSQL_8_0),
+    NEWEST_MARIADB(DatabaseImage.MARIADB_11_8),
+    OLDEST_MARIADB(DatabaseImage.MARIADB_10_11);
+
+    private final String label;
+    private final Supplier<TestServer> running;
+
+    Server(DatabaseImage image) {
+      this(image.imageName(), () -> TestServer.shared(image));
+    }
+
+    Server(String label, Supplier<TestServer> running) {
+      this.label = label;
+      this.running = running;
+    }
+
+    /** The servers that {@code election.test.servers} selects. */
+    static Stream<Server> ofThisRun() {
+      String which = System.getProperty("election.test.servers", "default");
+      return Arrays.stream(values()).filter((server) -> switch (which) {
+        case "default" -> server == DEFAULT;
+        case "others" -> server != DEFAULT;
+        case "all" -> true;
+        default -> throw new IllegalArgumentException("election.test.servers=" + which);
+      });
+    }
+
+    TestServer running() {
+      return this.running.get();
+    }
+
+    @Override
+    public String toString() {
+      return this.label;
+    }
+  }
+
+  /** Skips a server that is not available, and names the servers in reports. */
+  final class Start
+      implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
+
+    @Override
+    public void beforeClassTemplateInvocation(ExtensionContext context) {
+      System.out.println(context.getUniqueId() + " is " + on(context));
+      Server.ofThisRun()
+          .filter((server) -> server.toString().equals(context.getDisplayName()))
+          .forEach(Server::running);
+    }
+
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure)
+        throws Throwable {
+      failure.addSuppressed(new Exception("in " + on(context)));
+      throw failure;
+    }
+
+    private static String on(ExtensionContext context) {
+      return context.getParent().map((parent) -> on(parent) + ", ").orElse("")
+          + context.getDisplayName();
+    }
+  }
+}

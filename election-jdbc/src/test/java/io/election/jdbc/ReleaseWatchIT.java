@@ -1,0 +1,380 @@
+package io.election.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ch.qos.logback.classic.Level;
+import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.store.LeaseSettings;
+import io.election.store.LeaseStoreException;
+import io.election.support.ConnectionSource;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.test.Leases;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.assertj.core.api.ThrowingConsumer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How followers learn that a lease was handed back. */
+@OnEveryServer
+class ReleaseWatchIT extends ServerDatabase {
+
+  private JdbcLeaseStore holder;
+  private long term;
+
+  @BeforeEach
+  void lead() throws Exception {
+    this.holder = closing(Database.store(this.database));
+    this.term = led(this.holder);
+  }
+
+  @Test
+  void aFollowerThatWaitsHearsThatALeaseIsHandedBack() throws Exception {
+    assertSignals(() -> release(this.holder, this.term));
+  }
+
+  @Test
+  void aFollowerThatWaitsHearsThatADesignatedNodeIsGivenWayTo() throws Exception {
+    assertSignals(() -> {
+      this.database.execute("UPDATE leader_election SET leader_id = 'other'");
+      assertThat(Leases.cede(this.holder, "jobs", "holder", this.term, Database.RESIGNED))
+          .isTrue();
+    });
+  }
+
+  @Test
+  void aFollowerThatWaitsHearsThatTheHolderIsGone() throws Exception {
+    assertSignals(this.holder::close);
+  }
+
+  /** Asserts that a follower hears a call of the holder, and nothing before. */
+  private void assertSignals(ThrowingCallable call) throws Exception {
+    Future<Boolean> heard = await(signal(), () -> {});
+    awaitWaiting(1);
+    assertThat(heard).isNotDone();
+    assertThatCode(call).doesNotThrowAnyException();
+    assertThat(heard.get()).isTrue();
+  }
+
+  /** With a threshold of 0 every statement counts as slow, so the test does not wait long. */
+  @Test
+  void waitingForASignalIsNoSlowQuery() throws Exception {
+    String settings = "SET GLOBAL log_output = '%s', slow_query_log = %s, long_query_time = %s";
+    String former = server()
+        .query(
+            "SELECT CONCAT_WS(' ', @@GLOBAL.log_output, @@GLOBAL.slow_query_log, @@GLOBAL.long_query_time)");
+    server().execute(settings.formatted("TABLE", 1, 0));
+    try {
+      for (int round = 1; round <= 3; round++) {
+        Database.led(this.holder, "jobs" + round, "holder");
+        assertSignals(this.holder::close);
+      }
+      // A statement is logged after its answer and before its connection ends.
+      String connections = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '%s'"
+          .formatted(this.database.name());
+      within().until(() -> "0".equals(server().query(connections)));
+    } finally {
+      server().execute(settings.formatted((Object[]) former.split(" ")));
+    }
+    String slow =
+        "SELECT COUNT(*) FROM mysql.slow_log WHERE db = '%s' AND CONVERT(sql_text USING utf8mb4) LIKE '%%GET_LOCK(%%, %s)%%'";
+    assertThat(server().query(slow.formatted(this.database.name(), "0")))
+        .as("the holder's, which does not wait")
+        .isNotEqualTo("0");
+    assertThat(server().query(slow.formatted(this.database.name(), "60")))
+        .as("the follower's")
+        .isEqualTo("0");
+  }
+
+  /** The next regular poll is far away. */
+  @Test
+  void aLeaderThatStopsIsFollowedAtOnce() {
+    this.holder.close();
+    this.database.execute("UPDATE leader_election SET leader_id = '', lease_millis = 0");
+    List<String> acquired = new CopyOnWriteArrayList<>();
+    Elector first = elector("first", acquired);
+    within().until(() -> acquired.size() == 1);
+    elector("second", acquired);
+    awaitWaiting(1);
+
+    first.stop();
+
+    within().until(() -> acquired.equals(List.of("first", "second")));
+  }
+
+  private Elector elector(String node, List<String> acquired) {
+    Elector elector = new Elector(
+        closing(Database.store(this.database)),
+        new LeaseSettings(
+            Duration.ofMinutes(15),
+            Duration.ofMinutes(5),
+            Duration.ofSeconds(10),
+            Duration.ZERO,
+            true),
+        () -> node,
+        (serviceId) -> false,
+        (event) -> {
+          if (event instanceof LeadershipAcquiredEvent) {
+            acquired.add(node);
+          }
+        },
+        System::nanoTime,
+        InstantSource.system());
+    closing(elector::stop);
+    elector.start(List.of(new LeaseElectionService("jobs", elector)));
+    return elector;
+  }
+
+  @Test
+  void oneLooksAfterTheOther() throws Exception {
+    CountDownLatch looking = new CountDownLatch(1);
+    CountDownLatch seen = new CountDownLatch(1);
+    Runnable look = () -> {
+      looking.countDown();
+      Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> seen.getCount() == 0);
+    };
+    Future<Boolean> first = await(signal(), look);
+    awaitWaiting(1);
+    Future<Boolean> second = await(signal(), () -> {});
+    awaitWaiting(2);
+
+    release(this.holder, this.term);
+
+    looking.await();
+    awaitWaiting(1);
+    assertThat(second).isNotDone();
+    seen.countDown();
+    assertThat(first.get()).isTrue();
+    assertThat(second.get()).isTrue();
+  }
+
+  @Test
+  void nobodyWaitsForTheNamesakeInAnotherDatabase() throws Exception {
+    TestDatabase other = server().newDatabase().withTables();
+
+    assertThat(await(signal(other), () -> {}).get()).as("there it is free").isTrue();
+  }
+
+  @Test
+  void closingEndsTheWaitingForGood() throws Exception {
+    ReleaseWatch signal = signal();
+    Future<Boolean> heard = await(signal, () -> {});
+    awaitWaiting(1);
+
+    signal.close();
+
+    assertThatThrownBy(heard::get).hasCauseInstanceOf(LeaseStoreException.class);
+    assertThatThrownBy(() -> signal.await("holder", () -> {}))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("closed");
+  }
+
+  @ParameterizedTest
+  @Tag("default-server")
+  @CsvSource({
+    "1227, Access denied",
+    "1235, GET_LOCK is not supported here",
+    "1305, FUNCTION GET_LOCK does not exist",
+    "1105, Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"
+  })
+  void aDatabaseThatRefusesTheLocksCostsNothingButTheSignal(int code, String refusal)
+      throws Exception {
+    JdbcLeaseStore store = store("mysql", (connection) -> {
+      throw new SQLException(refusal, "42000", code);
+    });
+
+    List<String> logged = Database.logged(ReleaseSignal.class, Level.INFO, () -> {
+      long term = led(store);
+      assertThat(Leases.renew(store, "holder", Map.of("jobs", term))).containsExactly("jobs");
+      assertThat(Leases.renew(store, "holder", Map.of("jobs", term))).containsExactly("jobs");
+      release(store, term);
+    });
+
+    assertThat(logged)
+        .filteredOn((line) -> line.contains("GET_LOCK"))
+        .singleElement()
+        .asString()
+        .contains(refusal, "within a renew interval");
+    assertThat(store.releaseWatch()).as("for followers of this node's kind").isEmpty();
+  }
+
+  @ParameterizedTest
+  @Tag("default-server")
+  @ValueSource(ints = {1040, 1053, 1105, 1203, 1226, 1317, 1927, 2013})
+  void anErrorThatPassesDoesNotEndTheSignals(int code) throws Exception {
+    AtomicBoolean fails = new AtomicBoolean(true);
+    JdbcLeaseStore store = store("mysql", (connection) -> {
+      if (fails.get()) {
+        throw new SQLException("It will pass", "HY000", code);
+      }
+    });
+    long term = led(store);
+
+    fails.set(false);
+    store.disconnect();
+
+    assertSignalsYet(store, term);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void aConnectionThatBreaksDoesNotEndTheSignals(String driver) throws Exception {
+    AtomicInteger kills = new AtomicInteger(1);
+    JdbcLeaseStore store = store(driver, (connection) -> {
+      if (kills.getAndDecrement() > 0) {
+        kill(connection);
+      }
+    });
+    long term = led(store);
+    assertThat(kills).hasValueLessThanOrEqualTo(0);
+
+    assertSignalsYet(store, term);
+  }
+
+  private void assertSignalsYet(JdbcLeaseStore store, long term) throws Exception {
+    assertThat(store.releaseWatch()).isPresent();
+    assertThat(Leases.renew(store, "holder", Map.of("jobs", term))).containsExactly("jobs");
+    assertSignals(() -> release(store, term));
+  }
+
+  private void kill(Connection connection) throws SQLException {
+    String id = TestServer.query(connection, "SELECT CONNECTION_ID()");
+    server().execute("KILL " + id);
+    within().until(() -> !isConnected(id));
+  }
+
+  @Test
+  @Tag("default-server")
+  void whereConnectionsAreFewWhoCannotConnectComesBeforeWhoWaitsForASignal() throws Exception {
+    this.holder.close();
+    Database.led(patientStore(this.database.dataSource()), "mail", "holder");
+    String user = Database.newUser(this.database, "ALL ON %s.*");
+    server().execute("ALTER USER '" + user + "'@'%' WITH MAX_USER_CONNECTIONS 2");
+    AtomicInteger attempts = new AtomicInteger();
+    DataSource few = this.database.dataSourceOf(user);
+    ReleaseWatch signal = closing(new ReleaseWatch(
+        new ElectionDatabase(
+            ConnectionSource.of(() -> {
+              attempts.incrementAndGet();
+              return few.getConnection();
+            }),
+            this.database.jdbcUrl()),
+        Database.OPERATION_TIMEOUT,
+        2,
+        Duration.ofSeconds(1)));
+    JdbcLeaseStore follower = patientStore(few);
+    assertThat(follower.read(Set.of("jobs"))).hasSize(1);
+    Future<Boolean> listens = inBackground(() -> {
+      while (!signal.await("holder", () -> {})) {}
+      return true;
+    });
+    awaitWaiting(1);
+    JdbcLeaseStore another = patientStore(few);
+
+    within()
+        .pollInterval(Duration.ofSeconds(1))
+        .ignoreExceptionsMatching((ex) -> String.valueOf(ex.getMessage()).contains("no connection"))
+        .until(() -> {
+          assertThat(follower.read(Set.of("jobs"))).hasSize(1);
+          return another.read(Set.of("jobs")).size() == 1;
+        });
+    assertThat(attempts).as("waits before its turn").hasValueLessThanOrEqualTo(4);
+
+    within().until(() -> {
+      follower.read(Set.of("jobs"));
+      another.read(Set.of("jobs"));
+      return listens.isDone();
+    });
+    assertThatThrownBy(listens::get).hasCauseInstanceOf(LeaseStoreException.class);
+    int before = attempts.get();
+    assertThatThrownBy(() -> signal.await("holder", () -> {}))
+        .hasMessageContaining("as.election.mysql.hand-back-signals=false");
+    assertThat(attempts).as("attempts to connect").hasValue(before);
+  }
+
+  private JdbcLeaseStore store(String driver, ThrowingConsumer<Connection> beforeLock) {
+    this.holder.close();
+    this.database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
+    DataSource source = this.database.dataSource(driver, "");
+    DataSource watched = ConnectionSource.of(() -> {
+      Connection connection = source.getConnection();
+      return Watched.of(connection, (method, sql) -> {
+        if (sql != null && sql.contains("_LOCK(")) {
+          beforeLock.acceptThrows(connection);
+        }
+        return sql;
+      });
+    });
+    return closing(Database.store(watched, this.database.jdbcUrl(driver, "")));
+  }
+
+  /** A store whose connection outlives the test. */
+  private JdbcLeaseStore patientStore(DataSource dataSource) {
+    return closing(Database.store(dataSource, this.database.jdbcUrl(), Duration.ofMinutes(10)));
+  }
+
+  private static long led(JdbcLeaseStore store) throws LeaseStoreException {
+    return Database.led(store, "jobs", "holder").term();
+  }
+
+  private static void release(JdbcLeaseStore store, long term) throws LeaseStoreException {
+    assertThat(store.release("jobs", "holder", term, "", Database.RESIGNED)).isTrue();
+  }
+
+  private ReleaseWatch signal() {
+    return signal(this.database);
+  }
+
+  private ReleaseWatch signal(TestDatabase database) {
+    return closing(Database.store(database).releaseWatch().orElseThrow());
+  }
+
+  private static Future<Boolean> await(ReleaseWatch signal, Runnable look) {
+    return inBackground(() -> signal.await("holder", look));
+  }
+
+  private static Future<Boolean> inBackground(Callable<Boolean> task) {
+    FutureTask<Boolean> result = new FutureTask<>(task);
+    Thread thread = new Thread(result, "waits-for-a-signal");
+    thread.setDaemon(true);
+    thread.start();
+    return result;
+  }
+
+  /** Waits until a number of connections wait for the lock of a holder in this test's database. */
+  private void awaitWaiting(int count) {
+    String waiting =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '%s' AND state = 'User lock'"
+            .formatted(this.database.name());
+    within().until(() -> String.valueOf(count).equals(server().query(waiting)));
+  }
+
+  private static ConditionFactory within() {
+    return Awaitility.await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(20));
+  }
+}

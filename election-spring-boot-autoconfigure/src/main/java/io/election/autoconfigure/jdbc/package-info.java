@@ -1,0 +1,5 @@
+/** Auto-configuration of elections in MySQL or MariaDB: the connection and the tables. */
+@NullMarked
+package io.election.autoconfigure.jdbc;
+
+import org.jspecify.annotations.NullMarked;
