@@ -27,12 +27,12 @@ final class ContainerServer extends TestServer {
   private static final String DATA = "/var/lib/mysql";
 
   private final JdbcDatabaseContainer<?> container;
-  private final boolean mariaDb;
+  private final Product product;
 
-  private ContainerServer(JdbcDatabaseContainer<?> container, boolean mariaDb, int port) {
+  private ContainerServer(JdbcDatabaseContainer<?> container, Product product, int port) {
     super(port);
     this.container = container;
-    this.mariaDb = mariaDb;
+    this.product = product;
   }
 
   static TestServer launch(DatabaseImage image) {
@@ -66,7 +66,7 @@ final class ContainerServer extends TestServer {
   static ContainerServer launch(DatabaseImage image, Consumer<JdbcDatabaseContainer<?>> setUp) {
     Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
     int port = freePort();
-    ContainerServer server = new ContainerServer(container(image), image.isMariaDb(), port);
+    ContainerServer server = new ContainerServer(container(image), image.product(), port);
     // Docker assigns another port to a restarted container unless the port is fixed.
     server.container.setPortBindings(List.of("127.0.0.1:" + port + ":" + DATABASE_PORT));
     setUp.accept(server.container);
@@ -83,15 +83,15 @@ final class ContainerServer extends TestServer {
 
   @SuppressWarnings("resource") // closed by the server
   private static JdbcDatabaseContainer<?> container(DatabaseImage image) {
-    JdbcDatabaseContainer<?> container = image.isMariaDb()
+    JdbcDatabaseContainer<?> container = image.product() == Product.MARIADB
         ? new MariaDBContainer(image.imageName())
         : new MySQLContainer(image.imageName());
     return container.withUsername("app").withPassword(ROOT_PASSWORD);
   }
 
   @Override
-  public boolean isMariaDb() {
-    return this.mariaDb;
+  public Product product() {
+    return this.product;
   }
 
   @Override

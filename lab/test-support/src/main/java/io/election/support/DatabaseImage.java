@@ -21,7 +21,9 @@ public enum DatabaseImage {
     return this.imageName;
   }
 
-  boolean isMariaDb() {
-    return this.imageName.startsWith("mariadb:");
+  TestServer.Product product() {
+    return this.imageName.startsWith("mariadb:")
+        ? TestServer.Product.MARIADB
+        : TestServer.Product.MYSQL;
   }
 }

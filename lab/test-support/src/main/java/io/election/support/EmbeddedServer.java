@@ -52,8 +52,8 @@ final class EmbeddedServer extends TestServer {
   }
 
   @Override
-  public boolean isMariaDb() {
-    return true;
+  public Product product() {
+    return Product.MARIADB;
   }
 
   @Override

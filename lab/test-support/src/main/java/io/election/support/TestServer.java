@@ -13,6 +13,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -156,7 +157,11 @@ public abstract class TestServer implements AutoCloseable {
     return Objects.requireNonNull(query("SELECT VERSION()"));
   }
 
-  public abstract boolean isMariaDb();
+  public abstract Product product();
+
+  public final boolean isMariaDb() {
+    return product() == Product.MARIADB;
+  }
 
   /** Freezes the server: it accepts connections but never answers. */
   public abstract void pause();
@@ -185,7 +190,7 @@ public abstract class TestServer implements AutoCloseable {
 
   /** The URL of a database for the driver of the server's product, without credentials. */
   String url(String database) {
-    return url(isMariaDb() ? "mariadb" : "mysql", "127.0.0.1:" + this.port, database);
+    return url(product().driver(), "127.0.0.1:" + this.port, database);
   }
 
   static String url(String driver, String hosts, String database) {
@@ -223,8 +228,29 @@ public abstract class TestServer implements AutoCloseable {
   /** Reports the server that the tests use; build reports are searched for this line. */
   private TestServer told(String how) {
     String number = version().replaceFirst("[^0-9.].*", "");
-    System.out.println(
-        "Test database: " + (isMariaDb() ? "MariaDB " : "MySQL ") + number + " (" + how + ")");
+    System.out.println("Test database: " + product() + " " + number + " (" + how + ")");
     return this;
+  }
+
+  /** What a server is. */
+  public enum Product {
+    MYSQL("MySQL"),
+    MARIADB("MariaDB");
+
+    private final String label;
+
+    Product(String label) {
+      this.label = label;
+    }
+
+    /** The name of its driver in URLs. */
+    public String driver() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    @Override
+    public String toString() {
+      return this.label;
+    }
   }
 }

@@ -48,7 +48,7 @@ final class MysqlServer implements Server {
 
   @Override
   public String version() {
-    return (this.server.isMariaDb() ? "MariaDB " : "MySQL ") + this.server.version();
+    return this.server.product() + " " + this.server.version();
   }
 
   @Override
