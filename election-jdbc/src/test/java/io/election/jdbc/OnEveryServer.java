@@ -1,6 +1,7 @@
 package io.election.jdbc;
 
 import io.election.support.DatabaseImage;
+import io.election.support.PostgresqlPrograms;
 import io.election.support.TestServer;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -37,13 +38,20 @@ import org.junit.jupiter.params.provider.MethodSource;
         TestServer::shared),
     OLDEST_MYSQL(DatabaseImage.MYSQL_8_0),
     NEWEST_MARIADB(DatabaseImage.MARIADB_11_8),
-    OLDEST_MARIADB(DatabaseImage.MARIADB_10_11);
+    OLDEST_MARIADB(DatabaseImage.MARIADB_10_11),
+    NEWEST_POSTGRESQL(PostgresqlPrograms.V18),
+    POSTGRESQL_17(PostgresqlPrograms.V17),
+    OLDEST_POSTGRESQL(PostgresqlPrograms.V15);
 
     private final String label;
     private final Supplier<TestServer> running;
 
     Server(DatabaseImage image) {
       this(image.imageName(), () -> TestServer.shared(image));
+    }
+
+    Server(PostgresqlPrograms release) {
+      this(release.toString(), () -> TestServer.shared(release));
     }
 
     Server(String label, Supplier<TestServer> running) {
@@ -56,8 +64,10 @@ import org.junit.jupiter.params.provider.MethodSource;
       String which = System.getProperty("election.test.servers", "default");
       return Arrays.stream(values()).filter((server) -> switch (which) {
         case "default" -> server == DEFAULT;
-        case "others" -> server != DEFAULT;
-        case "all" -> true;
+        case "others" -> server != DEFAULT && server.compareTo(NEWEST_POSTGRESQL) < 0;
+        case "all" -> server.compareTo(NEWEST_POSTGRESQL) < 0;
+        case "postgresql" -> server == NEWEST_POSTGRESQL;
+        case "postgresql-all" -> server.compareTo(NEWEST_POSTGRESQL) >= 0;
         default -> throw new IllegalArgumentException("election.test.servers=" + which);
       });
     }

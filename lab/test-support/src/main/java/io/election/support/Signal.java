@@ -7,6 +7,7 @@ import java.io.UncheckedIOException;
 public enum Signal {
   KILL,
   TERM,
+  INT,
   STOP,
   CONT;
 

@@ -1,12 +1,13 @@
 package io.election.support;
 
+import io.election.support.TestServer.Product;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,20 +32,36 @@ public record TestDatabase(TestServer server, String name, String username) {
     // The name must not start with test_: a new MariaDB server in a container grants every user all
     // privileges in such databases.
     String name = "election_" + COUNT.incrementAndGet();
-    server.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);
-    database.newUser(database.username, "ALL ON " + name + ".*");
+    if (database.isPostgresql()) {
+      server.execute("CREATE DATABASE " + name);
+      database.newUser(database.username);
+      database.execute(
+          "ALTER DATABASE " + name + " OWNER TO " + database.username,
+          "ALTER DEFAULT PRIVILEGES FOR ROLE root GRANT ALL ON TABLES TO " + database.username,
+          "ALTER DEFAULT PRIVILEGES FOR ROLE root GRANT ALL ON SEQUENCES TO " + database.username);
+    } else {
+      server.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
+      database.newUser(database.username, "ALL ON " + name + ".*");
+    }
     return database;
   }
 
   /** Creates the tables of the election as its jar describes them, which must be on the class path. */
   public TestDatabase withTables() {
+    String resource = "/io/election/jdbc/leader-election" + (isPostgresql() ? "-postgresql" : "");
     try (InputStream file = Objects.requireNonNull(
-        TestDatabase.class.getResourceAsStream("/io/election/jdbc/leader-election.sql"))) {
-      execute(new String(file.readAllBytes(), StandardCharsets.UTF_8).strip().split(";\\R|;$"));
+            TestDatabase.class.getResourceAsStream(resource + ".sql"), resource);
+        // On PostgreSQL only the owner of a table may change it.
+        Connection connection = dataSource().getConnection();
+        Statement statement = connection.createStatement()) {
+      String script = new String(file.readAllBytes(), StandardCharsets.UTF_8);
+      for (String sql : script.strip().split(";\\R|;$", 0)) {
+        statement.execute(sql);
+      }
       return this;
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
+    } catch (IOException | SQLException ex) {
+      throw new IllegalStateException(resource, ex);
     }
   }
 
@@ -117,16 +134,32 @@ public record TestDatabase(TestServer server, String name, String username) {
 
   /** Creates a user who may only read, insert and update in this database; returns the name. */
   public String newLeastPrivilegedUser() {
-    return newUser("least_" + this.name, "SELECT, INSERT, UPDATE ON " + this.name + ".*");
+    String user = "least_" + this.name;
+    String rights = "SELECT, INSERT, UPDATE ON ";
+    if (!isPostgresql()) {
+      return newUser(user, rights + this.name + ".*");
+    }
+    newUser(user, "USAGE ON SCHEMA public", rights + "ALL TABLES IN SCHEMA public");
+    execute("ALTER DEFAULT PRIVILEGES FOR ROLE root, " + this.username + " GRANT " + rights
+        + "TABLES TO " + user);
+    return user;
   }
 
-  /** Creates a user with grants such as {@code SELECT ON election_1.*}, and returns the name. */
+  /**
+   * Creates a user with grants such as {@code SELECT ON election_1.*}, or on PostgreSQL {@code
+   * SELECT ON ALL TABLES IN SCHEMA public}, which are those of this database; returns the name.
+   */
   public String newUser(String username, String... grants) {
-    this.server.execute(
-        "CREATE USER '" + username + "'@'%' IDENTIFIED BY '" + TestServer.ROOT_PASSWORD + "'");
+    String password = "'" + TestServer.ROOT_PASSWORD + "'";
+    String user = isPostgresql() ? username : "'" + username + "'@'%'";
+    execute("CREATE USER " + user + (isPostgresql() ? " PASSWORD " : " IDENTIFIED BY ") + password);
     for (String grant : grants) {
-      this.server.execute("GRANT " + grant + " TO '" + username + "'@'%'");
+      execute("GRANT " + grant + " TO " + user);
     }
     return username;
+  }
+
+  private boolean isPostgresql() {
+    return this.server.product() == Product.POSTGRESQL;
   }
 }

@@ -23,8 +23,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database server for tests: a container, or an embedded MariaDB where Docker does not work. A test
- * whose image is not there is skipped with the reason. The tests of a JVM share {@link #shared()};
+ * A database server for tests: a container, an embedded MariaDB where Docker does not work, or a
+ * PostgreSQL. A test whose image or programs are not there is skipped with the reason. The tests of a JVM share {@link #shared()};
  * those that pause, stop or kill a server start their own, which keeps its port.
  */
 public abstract class TestServer implements AutoCloseable {
@@ -65,6 +65,11 @@ public abstract class TestServer implements AutoCloseable {
 
   private static TestServer shared(String name, Supplier<TestServer> start) {
     return SHARED.computeIfAbsent(name, (missing) -> start.get());
+  }
+
+  /** The PostgreSQL of a release for all tests of this JVM. Must not be closed. */
+  public static TestServer shared(PostgresqlPrograms release) {
+    return shared(release.toString(), () -> PostgresqlServer.launch(release).told("programs"));
   }
 
   /** Starts a server of the same kind as {@link #shared()}, which must be closed. */
@@ -154,7 +159,8 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   public String version() {
-    return Objects.requireNonNull(query("SELECT VERSION()"));
+    return Objects.requireNonNull(
+        query(product() == Product.POSTGRESQL ? "SHOW server_version" : "SELECT VERSION()"));
   }
 
   public abstract Product product();
@@ -194,6 +200,10 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   static String url(String driver, String hosts, String database) {
+    if (driver.equals(Product.POSTGRESQL.driver())) {
+      String some = database.isEmpty() ? "postgres" : database; // a connection is to one database
+      return "jdbc:postgresql://" + hosts + "/" + some + "?sslmode=disable";
+    }
     // MySQL sends its public key for caching_sha2_password only to clients that request it.
     return "jdbc:" + driver + "://" + hosts + "/" + database + "?allowPublicKeyRetrieval=true"
         + (driver.equals("mysql") ? "&sslMode=DISABLED" : "");
@@ -226,7 +236,7 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /** Reports the server that the tests use; build reports are searched for this line. */
-  private TestServer told(String how) {
+  TestServer told(String how) {
     String number = version().replaceFirst("[^0-9.].*", "");
     System.out.println("Test database: " + product() + " " + number + " (" + how + ")");
     return this;
@@ -235,7 +245,8 @@ public abstract class TestServer implements AutoCloseable {
   /** What a server is. */
   public enum Product {
     MYSQL("MySQL"),
-    MARIADB("MariaDB");
+    MARIADB("MariaDB"),
+    POSTGRESQL("PostgreSQL");
 
     private final String label;
 

@@ -23,7 +23,9 @@ public enum Tool {
   /** The load balancer. */
   HAPROXY("haproxy", "-v"),
   /** The tester of Prometheus' rules. */
-  PROMTOOL("promtool", "--version");
+  PROMTOOL("promtool", "--version"),
+  /** What unpacks the programs of PostgreSQL. */
+  XZ("xz", "--version");
 
   private static final Map<Tool, Optional<String>> PROBLEMS = new ConcurrentHashMap<>();
 

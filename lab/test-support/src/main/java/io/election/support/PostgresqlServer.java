@@ -1,0 +1,153 @@
+package io.election.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+
+/** A PostgreSQL with its own data, which must be closed and then deletes them. */
+public final class PostgresqlServer extends TestServer {
+
+  /** Ends what a JVM leaves that was killed: it is told so by the end of its input. */
+  private static final String END_WITH_JVM =
+      "read end; kill -STOP $0; pkill -KILL -P $0; kill -KILL $0; rm -rf \"$1\"";
+
+  private final Path programs;
+  private final Path folder;
+  private @Nullable Process process;
+  private @Nullable Process guard;
+
+  private PostgresqlServer(Path programs, Path folder) {
+    super(freePort());
+    this.programs = programs;
+    this.folder = folder;
+    Runtime.getRuntime().addShutdownHook(new Thread(this::close, "election-test-cleanup"));
+  }
+
+  /** Starts a server. */
+  public static PostgresqlServer launch(PostgresqlPrograms release) {
+    try {
+      PostgresqlServer server = new PostgresqlServer(release.folder(), Unprivileged.newFolder());
+      Path password = server.folder.resolve("password");
+      Unprivileged.own(Files.writeString(password, ROOT_PASSWORD));
+      Unprivileged.run(
+          server.folder,
+          List.of(
+              server.programs.resolve("initdb").toString(),
+              "--pgdata=data",
+              "--username=root",
+              "--pwfile=password",
+              "--auth=scram-sha-256",
+              "--encoding=UTF8",
+              "--locale=C",
+              "--no-sync"));
+      server.start();
+      return server;
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  @Override
+  public Product product() {
+    return Product.POSTGRESQL;
+  }
+
+  /** Freezes the server with all its connections, and accepts no more. */
+  @Override
+  public void pause() {
+    stopped();
+  }
+
+  /** Freezes all processes of the server and returns those that serve connections or disks. */
+  private List<ProcessHandle> stopped() {
+    ProcessHandle postmaster = running().toHandle();
+    Signal.STOP.send(postmaster); // first: it starts the others
+    List<ProcessHandle> children = postmaster.children().toList();
+    children.forEach(Signal.STOP::send);
+    return children;
+  }
+
+  @Override
+  public void resume() {
+    ProcessHandle postmaster = running().toHandle();
+    postmaster.children().forEach(Signal.CONT::send);
+    Signal.CONT.send(postmaster);
+  }
+
+  /** Stops the server at once, and with it all connections. */
+  @Override
+  public void stop() {
+    Signal.INT.send(running().toHandle());
+    awaitEnd();
+  }
+
+  @Override
+  public void kill() {
+    List<ProcessHandle> children = stopped();
+    children.forEach(Signal.KILL::send);
+    running().destroyForcibly();
+    awaitEnd();
+    // Nobody may reap them, so their ids may stay.
+    Awaitility.await("all processes of the server have ended")
+        .atMost(Duration.ofSeconds(30))
+        .pollInterval(Duration.ofMillis(10))
+        .until(() -> children.stream()
+            .noneMatch((child) -> Files.exists(Path.of("/proc/" + child.pid() + "/exe"))));
+  }
+
+  private void awaitEnd() {
+    running().onExit().orTimeout(60, TimeUnit.SECONDS).join();
+    if (this.guard != null) {
+      this.guard.destroy();
+    }
+  }
+
+  @Override
+  public void start() {
+    this.process = Unprivileged.start(
+        this.folder,
+        List.of(
+            this.programs.resolve("postgres").toString(),
+            "-D",
+            "data",
+            "--port=" + port(),
+            "--listen_addresses=127.0.0.1",
+            "--unix_socket_directories=",
+            "--max_connections=200",
+            "--max_prepared_transactions=10",
+            "--wal_keep_size=256MB", // for standbys that are created or stopped meanwhile
+            "--shared_buffers=32MB"));
+    try {
+      this.guard = new ProcessBuilder(
+              "sh", "-c", END_WITH_JVM, "" + this.process.pid(), this.folder.toString())
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+          .start();
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+    awaitAnswer();
+  }
+
+  @Override
+  public synchronized void close() {
+    if (this.process != null && this.process.isAlive()) {
+      resume();
+      stop();
+    }
+    Unprivileged.delete(this.folder);
+  }
+
+  private Process running() {
+    if (this.process == null) {
+      throw new IllegalStateException("The server was never started");
+    }
+    return this.process;
+  }
+}
