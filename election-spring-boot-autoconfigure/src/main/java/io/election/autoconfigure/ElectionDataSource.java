@@ -12,6 +12,8 @@ import org.springframework.beans.factory.annotation.Qualifier;
  * the election should have its own. It need not be a pool, since the elector keeps its connections,
  * of which there are one or two. From a HikariCP pool the elector takes no connection, but opens its
  * own with all that the pool opens its connections with.
+ *
+ * <p>While a service moves between MySQL and PostgreSQL there may be one for each product.
  */
 @Documented
 @Qualifier

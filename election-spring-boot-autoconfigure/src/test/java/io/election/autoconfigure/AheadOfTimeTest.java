@@ -135,7 +135,7 @@ class AheadOfTimeTest {
         .matches(reflection.onType(ElectionProperties.class))
         .matches(constructor(ElectionProperties.class))
         .matches(constructor(ElectionProperties.Manual.class))
-        .matches(constructor(ElectionProperties.Mysql.class))
+        .matches(constructor(ElectionProperties.Jdbc.class))
         .matches(constructor(EndpointAccess.PROPERTIES));
     assertThat(hints).as("endpoint").matches(reflection.onType(EndpointAccess.TYPE));
     for (Method operation : ReflectionUtils.getDeclaredMethods(EndpointAccess.TYPE)) {

@@ -355,7 +355,7 @@ class ElectionAutoConfigurationTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', textBlock = """
-      algorithm=Raft                | algorithm is 'Raft'                  | it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, or the name
+      algorithm=Raft                | algorithm is 'Raft'                  | it must be one of ManualAllocation, Mysql, Postgresql, Zookeeper, Etcd, or the name
       algorithm=Zookeeper,Zookeeper | algorithm is 'Zookeeper, Zookeeper'  | it names 'Zookeeper' twice
       algorithm=ManualAllocation    | manual.leader-id is not set          | host:port
       services=a,b,a                | services is 'a'                      | listed twice
@@ -432,7 +432,8 @@ class ElectionAutoConfigurationTest {
   void missingDataSourceIsRefused() {
     assertThat(failure(this.billing))
         .contains("there is neither a DataSource bean nor spring.datasource.url")
-        .contains("Set spring.datasource.url", "beside R2DBC too", "as.election.enabled=false");
+        .contains("Set spring.datasource.url", "beside R2DBC too", "@AutoConfigureElection")
+        .doesNotContain("as.election.enabled");
   }
 
   /** Fails whether or not the election is switched off, since the starter brings JDBC. */
@@ -452,11 +453,11 @@ class ElectionAutoConfigurationTest {
   @Test
   void settingsWithoutDataSourceAreRefusedOnlyForWhatTheyAre() {
     assertThat(failure(
-            this.billing.withPropertyValues("spring.datasource.url=jdbc:postgresql://db/orders")))
-        .contains("the DataSource is postgresql (jdbc:postgresql://db/orders)")
+            this.billing.withPropertyValues("spring.datasource.url=jdbc:sqlserver://db/orders")))
         .contains(
-            "Set as.election.algorithm=Zookeeper, Etcd or ManualAllocation.",
-            "each would count as leader");
+            "needs MySQL, MariaDB, PostgreSQL, ZooKeeper or etcd, but the DataSource is sqlserver (jdbc:sqlserver://db/orders)",
+            "or set as.election.algorithm=Zookeeper, Etcd or ManualAllocation.")
+        .doesNotContain("as.election.enabled");
   }
 
   @Test
@@ -467,10 +468,11 @@ class ElectionAutoConfigurationTest {
   }
 
   @Test
-  void embeddedDatabaseIsRefusedWithTheSettingForTests() {
+  void embeddedDatabaseIsRefusedWithWhatIsSupported() {
     assertThat(failure(this.jdbc))
-        .contains("needs MySQL or MariaDB, but the DataSource is h2 (jdbc:h2:mem:")
-        .contains("In tests, put @AutoConfigureElection", "or set as.election.enabled=false");
+        .contains("PostgreSQL, ZooKeeper or etcd, but the DataSource is h2 (jdbc:h2:mem:")
+        .contains("Set spring.datasource.url to", "In tests, put @AutoConfigureElection")
+        .doesNotContain("as.election.enabled");
   }
 
   @Test

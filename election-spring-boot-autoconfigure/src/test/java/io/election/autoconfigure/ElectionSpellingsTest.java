@@ -6,7 +6,7 @@ import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.settings.ElectionProperties;
-import io.election.autoconfigure.settings.ElectionProperties.Mysql.SchemaMode;
+import io.election.autoconfigure.settings.ElectionProperties.Jdbc.SchemaMode;
 import io.election.lease.LeaseElectionService;
 import io.election.store.LeaseSettings;
 import java.util.List;
@@ -69,14 +69,14 @@ class ElectionSpellingsTest {
     assertThat(properties(boolean.class)).containsExactlyInAnyOrderElementsOf(EFFECTS.keySet());
     assertThat(properties(SchemaMode.class)).containsExactly("mysql.schema");
     assertThat(properties(List.class)).containsExactly("algorithm", "services");
-    assertThat(Stream.of(ElectionProperties.class, ElectionProperties.Mysql.class)
+    assertThat(Stream.of(ElectionProperties.class, ElectionProperties.Jdbc.class)
             .flatMap((type) -> Stream.of(type.getRecordComponents()))
             .filter((component) -> component.getType().isEnum()))
         .hasSize(1);
   }
 
   private static Stream<String> properties(Class<?> type) {
-    return Stream.of(ElectionProperties.class, ElectionProperties.Mysql.class)
+    return Stream.of(ElectionProperties.class, ElectionProperties.Jdbc.class)
         .flatMap((properties) -> Stream.of(properties.getRecordComponents())
             .filter((component) -> component.getType() == type)
             .map((component) -> (properties == ElectionProperties.class ? "" : "mysql.")

@@ -131,7 +131,8 @@ class OwnLeaseStoreTest {
   void isListedWhereTheAlgorithmIsUnknown() {
     assertThat(StartFailure.text(this.application.withPropertyValues("as.election.algorithm=Raft")))
         .contains("as.election.algorithm is 'Raft'")
-        .contains("it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, notebook");
+        .contains(
+            "it must be one of ManualAllocation, Mysql, Postgresql, Zookeeper, Etcd, notebook");
   }
 
   @Test

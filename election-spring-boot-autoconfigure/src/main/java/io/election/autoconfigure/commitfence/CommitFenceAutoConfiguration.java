@@ -1,6 +1,5 @@
 package io.election.autoconfigure.commitfence;
 
-import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
 import io.election.jdbc.CommitFence;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -11,6 +10,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.util.function.SingletonSupplier;
@@ -38,16 +38,14 @@ public final class CommitFenceAutoConfiguration {
    * requests others only when a transaction needs them.
    */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnBean(value = FencedDatabase.class, search = SearchStrategy.CURRENT)
-  @ConditionalOnElectionSetting("as.election.mysql.commit-fence")
+  @ConditionalOnBean(value = FencedDatabases.class, search = SearchStrategy.CURRENT)
+  @Conditional(OnCommitFenceCondition.class)
   static class CallsConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static FencedCalls fencedCalls(
-        ObjectProvider<CommitFence> fence, ObjectProvider<FencedDatabase> database) {
-      return new FencedCalls(
-          new FencedConnections(SingletonSupplier.of(fence::getObject), database::getObject));
+    static FencedCalls fencedCalls(ObjectProvider<FencedDatabases> databases) {
+      return new FencedCalls(new FencedConnections(SingletonSupplier.of(databases::getObject)));
     }
   }
 }

@@ -2,6 +2,7 @@ package io.election.autoconfigure.commitfence;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
@@ -26,8 +27,8 @@ final class CommitFenceListener implements TransactionExecutionListener {
 
   private final Supplier<Boolean> keepsConnection;
 
-  /** Whether the DataSource leads to the election's database. */
-  private final Supplier<Boolean> shared;
+  /** The election's database to which the DataSource leads. */
+  private final Supplier<Optional<FencedDatabase>> shared;
 
   /**
    * Creates the listener.
@@ -52,8 +53,8 @@ final class CommitFenceListener implements TransactionExecutionListener {
     this.dataSource = dataSource;
     this.opaque = opaque;
     this.keepsConnection = SingletonSupplier.of(keepsConnection::getAsBoolean);
-    this.shared = SingletonSupplier.of(
-        () -> dataSource != null && this.calls.get().connections().isShared(dataSource));
+    this.shared = SingletonSupplier.of(() ->
+        dataSource != null ? this.calls.get().connections().shared(dataSource) : Optional.empty());
   }
 
   /**
@@ -89,9 +90,10 @@ final class CommitFenceListener implements TransactionExecutionListener {
       if (this.dataSource == null) {
         return;
       }
-      if (this.shared.get()) {
+      if (this.shared.get().isPresent()) {
         throw new IllegalStateException(
-            "A transaction under @LeaderOnly cannot be fenced, since its transaction manager shows no JDBC connection. Set as.election.mysql.commit-fence=false, or use one that does.");
+            "A transaction under @LeaderOnly cannot be fenced, since its transaction manager shows no JDBC connection. Set %s=false, or use one that does."
+                .formatted(calls.connections().setting()));
       }
       calls.connections().warn(this.manager, "they show no JDBC connection");
       return;
@@ -100,9 +102,7 @@ final class CommitFenceListener implements TransactionExecutionListener {
     if (transaction.isReadOnly() && isReadOnly(jdbc)) {
       return; // it has nothing to commit
     }
-    calls
-        .connections()
-        .hold(this.manager, jdbc, terms, this.shared::get, this.keepsConnection.get());
+    calls.connections().hold(this.manager, jdbc, terms, this.shared, this.keepsConnection.get());
     if (terms.isHeld()) {
       terms.letGoEarly();
     }
@@ -135,7 +135,7 @@ final class CommitFenceListener implements TransactionExecutionListener {
     calls.ended(terms);
     terms.letGo();
     if (terms.hasLate() && resource() instanceof ConnectionHolder holder) {
-      calls.connections().holdLate(this.manager, holder.getConnection(), terms, this.shared::get);
+      calls.connections().holdLate(this.manager, holder.getConnection(), terms, this.shared);
     }
   }
 

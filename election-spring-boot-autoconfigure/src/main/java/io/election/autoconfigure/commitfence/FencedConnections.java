@@ -1,16 +1,16 @@
 package io.election.autoconfigure.commitfence;
 
 import io.election.LeadershipLostException;
-import io.election.jdbc.CommitFence;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.dao.DataAccessException;
@@ -24,20 +24,17 @@ final class FencedConnections {
 
   private final Map<String, LongAdder> rejections = new ConcurrentHashMap<>();
 
-  /** The URLs of connections that are known to reach the election's database. */
-  private final Set<String> reached = ConcurrentHashMap.newKeySet();
+  /** The databases of the election that connections reach, by the URLs of those. */
+  private final Map<String, FencedDatabase> reached = new ConcurrentHashMap<>();
 
   /** The messages that were logged; each is logged only once. */
   private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
-  private final Supplier<CommitFence> fence;
+  private final Supplier<FencedDatabases> databases;
 
-  private final Supplier<FencedDatabase> database;
-
-  /** Creates the connections. The parameters are requested when first needed. */
-  FencedConnections(Supplier<CommitFence> fence, Supplier<FencedDatabase> database) {
-    this.fence = fence;
-    this.database = database;
+  /** Creates the connections. The parameter is requested when first needed. */
+  FencedConnections(Supplier<FencedDatabases> databases) {
+    this.databases = databases;
   }
 
   /** Returns how often a commit was refused because a term of the election had ended. */
@@ -46,9 +43,11 @@ final class FencedConnections {
     return count != null ? count.sum() : 0;
   }
 
-  /** Whether connections of a source lead to the election's database according to its URL. */
-  boolean isShared(DataSource dataSource) {
-    return this.database.get().isShared(dataSource);
+  /** The election's database to which connections of a source lead according to its URL. */
+  Optional<FencedDatabase> shared(DataSource dataSource) {
+    return this.databases.get().fenced().stream()
+        .filter((database) -> database.isShared(dataSource))
+        .findFirst();
   }
 
   /**
@@ -57,22 +56,28 @@ final class FencedConnections {
    * @param manager the transaction manager, for display
    * @param jdbc the transaction's connection
    * @param terms the terms on which the transaction depends
-   * @param shared whether the connection certainly leads to the election's database; if not, the
-   *     server is asked
+   * @param shared the election's database to which the connection certainly leads; if it is empty,
+   *     the server is asked
    * @param bounded whether the connection stays with its owner beyond the commit, so that the
    *     session's idle time may be bounded meanwhile
    * @throws LeadershipLostException if the transaction must be rolled back
    * @throws DataAccessException if the database fails otherwise
    */
-  void hold(String manager, Connection jdbc, Terms terms, BooleanSupplier shared, boolean bounded) {
+  void hold(
+      String manager,
+      Connection jdbc,
+      Terms terms,
+      Supplier<Optional<FencedDatabase>> shared,
+      boolean bounded) {
     try {
-      if (!isConcerned(manager, jdbc, terms, shared)) {
+      FencedDatabase database = concerned(manager, jdbc, terms, shared).orElse(null);
+      if (database == null) {
         return;
       }
       if (bounded) {
-        terms.hold(this.fence.get().hold(jdbc, terms.nodeId(), terms.numbers()));
+        terms.hold(database.fence().hold(jdbc, terms.nodeId(), terms.numbers()));
       } else {
-        this.fence.get().confirm(jdbc, terms.nodeId(), terms.numbers());
+        database.fence().confirm(jdbc, terms.nodeId(), terms.numbers());
       }
     } catch (LeadershipLostException ex) {
       this.rejections.computeIfAbsent(ex.serviceId(), (id) -> new LongAdder()).increment();
@@ -82,31 +87,49 @@ final class FencedConnections {
     }
   }
 
-  boolean isConcerned(String manager, Connection jdbc, Terms terms, BooleanSupplier shared)
+  Optional<FencedDatabase> concerned(
+      String manager, Connection jdbc, Terms terms, Supplier<Optional<FencedDatabase>> shared)
       throws SQLException {
-    boolean concerned = shared.getAsBoolean();
-    if (!concerned) {
-      String url = jdbc.getMetaData().getURL();
-      concerned = (url != null && this.reached.contains(url))
-          || this.fence.get().reaches(jdbc, terms.nodeId(), terms.numbers());
-      if (concerned && url != null) {
-        this.reached.add(url);
-      }
+    FencedDatabase concerned = shared.get().orElse(null);
+    if (concerned == null) {
+      concerned = reached(jdbc, terms);
     }
-    String message = concerned
+    String message = concerned != null
         ? "leader-only transactions of %s are fenced: they commit only in the term in which they began"
         : "leader-only transactions of %s are not fenced: they are not on the election's database";
     if (this.logged.add(message + manager)) {
       log.info(message.formatted(manager));
     }
-    return concerned;
+    return Optional.ofNullable(concerned);
+  }
+
+  private @Nullable FencedDatabase reached(Connection jdbc, Terms terms) throws SQLException {
+    String url = jdbc.getMetaData().getURL();
+    FencedDatabase known = url != null ? this.reached.get(url) : null;
+    if (known != null) {
+      return known;
+    }
+    for (FencedDatabase database : this.databases.get().fenced()) {
+      if ((url == null || database.isLike(url))
+          && database.fence().reaches(jdbc, terms.nodeId(), terms.numbers())) {
+        if (url != null) {
+          this.reached.put(url, database);
+        }
+        return database;
+      }
+    }
+    return null;
   }
 
   /**
    * Does what {@link #hold} does, for work of calls that began after the commit or the rollback.
    * Such work is committed when the connection returns to autocommit.
    */
-  void holdLate(String manager, Connection jdbc, BoundTerms terms, BooleanSupplier shared) {
+  void holdLate(
+      String manager,
+      Connection jdbc,
+      BoundTerms terms,
+      Supplier<Optional<FencedDatabase>> shared) {
     Terms late = terms.late();
     try {
       if (!jdbc.getAutoCommit()) {
@@ -119,7 +142,8 @@ final class FencedConnections {
             jdbc.rollback();
           }
         }
-      } else if (terms.hasLateWithoutTransaction() && isConcerned(manager, jdbc, late, shared)) {
+      } else if (terms.hasLateWithoutTransaction()
+          && concerned(manager, jdbc, late, shared).isPresent()) {
         warn(
             manager,
             "calls began after the end of a transaction, for instance in afterCommit or @TransactionalEventListener, and what they wrote was committed at once. Give them a transaction of their own (REQUIRES_NEW)");
@@ -136,10 +160,16 @@ final class FencedConnections {
   void warn(String manager, String reason) {
     if (this.logged.add(manager + reason)) {
       log.warn(
-          "leader-only transactions of {} are not fenced: {}. A node that lost its leadership meanwhile may commit them. as.election.mysql.commit-fence=false switches the fence and this message off",
+          "leader-only transactions of {} are not fenced: {}. A node that lost its leadership meanwhile may commit them. {}=false switches the fence and this message off",
           manager,
-          reason);
+          reason,
+          setting());
     }
+  }
+
+  /** The property that switches the fence off. */
+  String setting() {
+    return this.databases.get().setting();
   }
 
   static DataAccessException translated(SQLException ex) {

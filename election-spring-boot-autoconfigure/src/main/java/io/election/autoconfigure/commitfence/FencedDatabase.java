@@ -1,8 +1,9 @@
 package io.election.autoconfigure.commitfence;
 
+import io.election.jdbc.CommitFence;
 import javax.sql.DataSource;
 
-/** The database in which commits are fenced. Used within the auto-configuration. */
+/** A database in which commits are fenced. Used within the auto-configuration. */
 public interface FencedDatabase {
 
   /**
@@ -12,4 +13,14 @@ public interface FencedDatabase {
    * @param dataSource the source
    */
   boolean isShared(DataSource dataSource);
+
+  /**
+   * Returns whether connections with a URL may lead to this database.
+   *
+   * @param url the URL
+   */
+  boolean isLike(String url);
+
+  /** Returns its fence. */
+  CommitFence fence();
 }

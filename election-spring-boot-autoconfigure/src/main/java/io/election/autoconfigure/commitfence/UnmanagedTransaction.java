@@ -3,7 +3,8 @@ package io.election.autoconfigure.commitfence;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
+import java.util.Optional;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -51,10 +52,10 @@ final class UnmanagedTransaction extends Terms implements TransactionSynchroniza
       if (readOnly && jdbc.isReadOnly()) {
         return;
       }
-      BooleanSupplier shared = () -> this.connections.isShared(dataSource);
+      Supplier<Optional<FencedDatabase>> shared = () -> this.connections.shared(dataSource);
       if (!jdbc.getAutoCommit()) {
         this.connections.hold(this.manager, jdbc, this, shared, false);
-      } else if (this.connections.isConcerned(this.manager, jdbc, this, shared)) {
+      } else if (this.connections.concerned(this.manager, jdbc, this, shared).isPresent()) {
         this.connections.warn(this.manager, "their connection commits each statement by itself");
       }
     } catch (SQLException ex) {

@@ -2,16 +2,14 @@ package io.election.autoconfigure.jdbc;
 
 import io.election.ElectionSetupException;
 import io.election.autoconfigure.ElectionDataSource;
-import io.election.autoconfigure.commitfence.FencedDatabase;
 import io.election.jdbc.ElectionDatabase;
 import io.election.jdbc.ElectionDatabase.Login;
 import io.election.jdbc.JdbcUrl;
 import io.election.jdbc.UnpooledConnections;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Optional;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -31,23 +29,17 @@ import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 /**
  * Determines how the elector connects: through the {@link ElectionDataSource} if there is one,
  * otherwise with the settings of the application's own pool, but never through a connection from
- * that pool.
+ * that pool. If the configuration names the product, an {@link ElectionDataSource} of the other
+ * product is left to the other part of a list, whether or not the list names that now: so a move
+ * changes the database of no part.
  */
-final class ElectionDataSourceResolver implements FencedDatabase {
+final class ElectionDataSourceResolver {
 
-  /** Known to be neither MySQL nor MariaDB, whatever a wrapping driver adds. */
-  private static final Set<DatabaseDriver> UNSUPPORTED = EnumSet.complementOf(EnumSet.of(
-      DatabaseDriver.MYSQL,
-      DatabaseDriver.MARIADB,
-      DatabaseDriver.UNKNOWN,
-      DatabaseDriver.TESTCONTAINERS,
-      DatabaseDriver.AWS_WRAPPER));
+  private static final String OTHER_STORES =
+      "as.election.algorithm=Zookeeper, Etcd or ManualAllocation";
 
-  private static final Set<DatabaseDriver> EMBEDDED =
-      EnumSet.of(DatabaseDriver.H2, DatabaseDriver.HSQLDB, DatabaseDriver.SQLITE);
-
-  private static final String WITHOUT_DATABASE =
-      "In tests, or for a single node, set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation.";
+  private static final String OTHER_DATABASE =
+      "If the election should use a different database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.";
 
   private final ListableBeanFactory beanFactory;
 
@@ -57,23 +49,28 @@ final class ElectionDataSourceResolver implements FencedDatabase {
 
   private final ObjectProvider<DataSource> marked;
 
+  private final @Nullable DatabaseProduct named;
+
   /**
    * Creates the resolver.
    *
    * @param beanFactory provides the beans to choose from
    * @param environment provides {@code spring.datasource} if no bean was created from it
    * @param timeout how long a new connection may wait for the network
-   * @param marked the {@link ElectionDataSource}, if there is one
+   * @param marked the {@link ElectionDataSource}, if there is one, or one of each product
+   * @param named the product that the configuration names; {@code null} if the URL decides
    */
   ElectionDataSourceResolver(
       ListableBeanFactory beanFactory,
       Environment environment,
       Duration timeout,
-      ObjectProvider<DataSource> marked) {
+      ObjectProvider<DataSource> marked,
+      @Nullable DatabaseProduct named) {
     this.beanFactory = beanFactory;
     this.environment = environment;
     this.timeout = timeout;
     this.marked = marked;
+    this.named = named;
   }
 
   /**
@@ -82,34 +79,56 @@ final class ElectionDataSourceResolver implements FencedDatabase {
    * @throws ElectionSetupException if there is nothing to choose, if the choice is ambiguous, or if
    *     it leads to another kind of database
    */
-  ElectionDatabase find() {
-    DataSource own = this.marked.getIfAvailable();
+  Found find() {
+    DataSource own = marked();
     if (own == null) {
       return unpooled(logins());
     }
     HikariPool pool = HikariPool.of(own);
     // A pool logs an error for each of its connections that is kept and then aborted.
-    return pool != null && pool.is(own) && pool.settingInsteadOfUrl() == null
-        ? unpooled(pool::login, pool.place())
-        : new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource");
+    if (pool != null && pool.is(own) && pool.settingInsteadOfUrl() == null) {
+      return unpooled(pool::login, pool.place());
+    }
+    return new Found(
+        new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource"),
+        exposedUrl(own));
   }
 
-  @Override
-  public boolean isShared(DataSource dataSource) {
-    DataSource own = this.marked.getIfAvailable();
+  private @Nullable DataSource marked() {
+    List<DataSource> fitting = this.marked.stream()
+        .filter((dataSource) -> fits(exposedUrl(dataSource)))
+        .toList();
+    return fitting.size() > 1 || this.named == null
+        ? this.marked.getIfAvailable()
+        : fitting.stream().findFirst().orElse(null);
+  }
+
+  private boolean fits(@Nullable String url) {
+    DatabaseProduct product = url != null ? DatabaseProduct.of(url) : null;
+    return this.named == null || product == null || product == this.named;
+  }
+
+  /**
+   * Returns whether connections of a source certainly lead to this database: it is the source of the
+   * election itself, or has the same URL. Its parameters count, since they may choose the server.
+   */
+  boolean isShared(DataSource dataSource) {
+    DataSource own = marked();
     if (own != null
         && DataSourceUnwrapper.unwrapRoot(own) == DataSourceUnwrapper.unwrapRoot(dataSource)) {
       return true;
     }
     try {
-      return target(dataSource).equals(own != null ? target(own) : new JdbcUrl(url()).target());
+      return target(loginOf(dataSource).url())
+          .equals(target(own != null ? loginOf(own).url() : url()));
     } catch (ElectionSetupException ex) {
       return false; // one of them does not expose its URL
     }
   }
 
-  private static String target(DataSource dataSource) {
-    return new JdbcUrl(loginOf(dataSource).url()).target();
+  /** Two servers of two products may have one address. */
+  private static List<Object> target(String url) {
+    return List.of(Optional.ofNullable(DatabaseProduct.of(url)), new JdbcUrl(url).target());
   }
 
   private String url() {
@@ -139,17 +158,17 @@ final class ElectionDataSourceResolver implements FencedDatabase {
     return logins;
   }
 
-  private ElectionDatabase unpooled(Supplier<Login> logins) {
+  private Found unpooled(Supplier<Login> logins) {
     HikariPool pool = pool();
     return unpooled(logins, pool != null ? pool.place() : logins.get());
   }
 
-  private ElectionDatabase unpooled(Supplier<Login> logins, Login login) {
+  private Found unpooled(Supplier<Login> logins, Login login) {
     requireSupported(login.url());
     if (login.driver() == null) {
       throw MissingDriverFailureAnalyzer.missingDriver(new JdbcUrl(login.url()).describe());
     }
-    return UnpooledConnections.database(logins, login, this.timeout);
+    return new Found(UnpooledConnections.database(logins, login, this.timeout), login.url());
   }
 
   /** The application's pool, if it is HikariCP. */
@@ -171,7 +190,7 @@ final class ElectionDataSourceResolver implements FencedDatabase {
     DataSource dataSource = unique();
     if (dataSource == null) {
       throw new ElectionSetupException(
-          "as.election.algorithm=Mysql needs a database, but there are several DataSource beans and neither a primary one nor one for elections: "
+          "The election needs a database, but there are several DataSource beans and neither a primary one nor one for elections: "
               + String.join(", ", names) + ".",
           "Mark one of them with @ElectionDataSource, beside @Bean.");
     }
@@ -189,9 +208,9 @@ final class ElectionDataSourceResolver implements FencedDatabase {
     String url = properties.getUrl();
     if (url == null || url.isBlank()) {
       throw new ElectionSetupException(
-          "as.election.algorithm=Mysql needs a database, but there is neither a DataSource bean nor spring.datasource.url.",
-          "Set spring.datasource.url to that of a MySQL or MariaDB database, with username and password; beside R2DBC too, where the election alone uses it. "
-              + WITHOUT_DATABASE);
+          "The election needs a database, but there is neither a DataSource bean nor spring.datasource.url.",
+          "Set spring.datasource.url to that of a MySQL, MariaDB or PostgreSQL database, with username and password; beside R2DBC too, where the election alone uses it. For an election without a database, set %s. In tests, put @AutoConfigureElection of io.election:election-test on the test."
+              .formatted(OTHER_STORES));
     }
     String driver = properties.getDriverClassName();
     return new Login(
@@ -242,28 +261,40 @@ final class ElectionDataSourceResolver implements FencedDatabase {
   private static ElectionSetupException unreadable(
       DataSource dataSource, @Nullable Exception cause) {
     return new ElectionSetupException(
-        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not expose its URL, user and password."
+        "The election needs a connection of its own, but the DataSource bean of type %s does not expose its URL, user and password."
             .formatted(dataSource.getClass().getName()),
         "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its connections from that.",
         cause);
   }
 
-  private static void requireSupported(String url) {
-    DatabaseDriver product =
-        url.startsWith("jdbc:") ? DatabaseDriver.fromJdbcUrl(url) : DatabaseDriver.UNKNOWN;
-    if (UNSUPPORTED.contains(product)) {
+  private void requireSupported(String url) {
+    String found = "the DataSource is %s (%s)."
+        .formatted(DatabaseProduct.driver(url).getId(), new JdbcUrl(url).describe());
+    if (DatabaseProduct.isOther(url)) {
       throw new ElectionSetupException(
-          "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
-              + product.getId() + " (" + new JdbcUrl(url).describe() + ").",
-          remedy(product)
-              + " If the election should use a different database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
+          "The election needs MySQL, MariaDB, PostgreSQL, ZooKeeper or etcd, but " + found,
+          "Set spring.datasource.url to that of a MySQL, MariaDB or PostgreSQL database, or set %s. In tests, put @AutoConfigureElection of io.election:election-test on the test. %s"
+              .formatted(OTHER_STORES, OTHER_DATABASE));
+    }
+    DatabaseProduct product = DatabaseProduct.of(url);
+    if (this.named != null && product != null && product != this.named) {
+      throw otherThanNamed(this.named, product, found);
     }
   }
 
-  /** An embedded database serves tests. With another one, several nodes may run, and one may lead. */
-  private static String remedy(DatabaseDriver product) {
-    return EMBEDDED.contains(product)
-        ? "In tests, put @AutoConfigureElection of io.election:election-test on the test, or set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation, Zookeeper or Etcd."
-        : "Set as.election.algorithm=Zookeeper, Etcd or ManualAllocation. (as.election.enabled=false is no remedy where several nodes run: each would count as leader.)";
+  static ElectionSetupException otherThanNamed(
+      DatabaseProduct named, DatabaseProduct product, String found) {
+    return new ElectionSetupException(
+        "%s of as.election.algorithm needs %s, but %s"
+            .formatted(named.algorithm(), named.label(), found),
+        "Set as.election.algorithm=%s, or remove it, so that the URL decides; or set spring.datasource.url to that of %s. %s"
+            .formatted(product.algorithm(), named.label(), OTHER_DATABASE));
   }
+
+  /**
+   * The database of the election.
+   *
+   * @param url its URL; {@code null} if its source does not expose it
+   */
+  record Found(ElectionDatabase database, @Nullable String url) {}
 }

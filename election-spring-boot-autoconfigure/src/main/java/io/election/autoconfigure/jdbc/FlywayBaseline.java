@@ -24,7 +24,6 @@ import org.flywaydb.core.api.configuration.FluentConfiguration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.flyway.autoconfigure.FlywayConfigurationCustomizer;
-import org.springframework.boot.jdbc.DatabaseDriver;
 
 /**
  * Sets a baseline below all migrations of the application if its schemas hold tables of the
@@ -94,17 +93,16 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
     if (configuration.getDefaultSchema() != null) {
       schemas.add(configuration.getDefaultSchema());
     }
-    if (schemas.isEmpty() && connection.getCatalog() != null) {
-      schemas.add(connection.getCatalog());
+    String current = isPostgresql(connection) ? connection.getSchema() : connection.getCatalog();
+    if (schemas.isEmpty() && current != null) {
+      schemas.add(current);
     }
     return schemas;
   }
 
   private static boolean holdsOnlyOurTables(Connection connection, Set<String> schemas)
       throws SQLException {
-    DatabaseDriver product = DatabaseDriver.fromJdbcUrl(connection.getMetaData().getURL());
-    if (schemas.isEmpty()
-        || (product != DatabaseDriver.MYSQL && product != DatabaseDriver.MARIADB)) {
+    if (schemas.isEmpty() || DatabaseProduct.of(connection.getMetaData().getURL()) == null) {
       return false;
     }
     String in = "(" + String.join(",", Collections.nCopies(schemas.size(), "?")) + ")";
@@ -126,10 +124,14 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
             """
             SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema IN %1$s
             UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema IN %1$s
-            UNION ALL SELECT event_name FROM information_schema.events WHERE event_schema IN %1$s
-            LIMIT 1""".formatted(in),
+            UNION ALL SELECT %2$s_name FROM information_schema.%2$ss WHERE %2$s_schema IN %1$s
+            LIMIT 1""".formatted(in, isPostgresql(connection) ? "sequence" : "event"),
             Stream.of(schemas, schemas, schemas).flatMap(Set::stream).toList())
         .isEmpty();
+  }
+
+  private static boolean isPostgresql(Connection connection) throws SQLException {
+    return DatabaseProduct.of(connection.getMetaData().getURL()) == DatabaseProduct.POSTGRESQL;
   }
 
   /** Whether the tables are those of the election, and not only named like them. */

@@ -62,9 +62,9 @@ record HikariPool(HikariDataSource hikari) {
     }
     throw new ElectionSetupException(
         setting != null
-            ? "as.election.algorithm=Mysql needs a connection of its own, but the connection pool gets its connections by %s%s, which the election cannot do."
+            ? "The election needs a connection of its own, but the connection pool gets its connections by %s%s, which the election cannot do."
                 .formatted(PREFIX, setting)
-            : "as.election.algorithm=Mysql needs a connection of its own, but the connection pool has no URL.",
+            : "The election needs a connection of its own, but the connection pool has no URL.",
         "Set spring.datasource.url instead, with driver properties below %sdata-source-properties; or mark a DataSource bean with @ElectionDataSource, beside @Bean."
             .formatted(PREFIX));
   }

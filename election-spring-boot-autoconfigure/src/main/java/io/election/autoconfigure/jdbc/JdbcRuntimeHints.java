@@ -18,7 +18,7 @@ final class JdbcRuntimeHints implements RuntimeHintsRegistrar {
       "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties";
 
   private static final List<String> DRIVERS =
-      List.of("com.mysql.cj.jdbc.Driver", "org.mariadb.jdbc.Driver");
+      List.of("com.mysql.cj.jdbc.Driver", "org.mariadb.jdbc.Driver", "org.postgresql.Driver");
 
   /** Its presence is checked. Without a hint it counts as missing. */
   private static final String POOL = "com.zaxxer.hikari.HikariDataSource";
@@ -26,7 +26,7 @@ final class JdbcRuntimeHints implements RuntimeHintsRegistrar {
   @Override
   public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
     hints.reflection().registerTypeIfPresent(classLoader, POOL);
-    hints.resources().registerPattern("io/election/jdbc/leader-election.sql");
+    hints.resources().registerPattern("io/election/jdbc/leader-election*.sql");
     if (ClassUtils.isPresent(DATA_SOURCE_PROPERTIES, classLoader)) {
       Jdbc.registerHints(hints, classLoader);
     }

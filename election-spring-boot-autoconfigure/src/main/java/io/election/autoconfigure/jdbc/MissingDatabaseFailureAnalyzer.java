@@ -33,9 +33,9 @@ final class MissingDatabaseFailureAnalyzer extends AbstractFailureAnalyzer<BeanC
       if (message != null && message.endsWith(MESSAGE)) {
         return new FailureAnalysis(
             "Failed to configure a DataSource: spring.datasource.url is not set.", """
-            Set spring.datasource.url to that of a MySQL or MariaDB database. In an application without a database write both
+            Set spring.datasource.url to that of a MySQL, MariaDB or PostgreSQL database. In an application without a database write both
             spring.autoconfigure.exclude=org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration
-            (election-spring-boot-starter brings JDBC), and as.election.enabled=false for tests and single nodes, or as.election.algorithm=ManualAllocation, Zookeeper or Etcd.\
+            (election-spring-boot-starter brings JDBC), and as.election.algorithm=ManualAllocation, Zookeeper or Etcd; as.election.enabled=false only in tests.\
             """, cause);
       }
     }

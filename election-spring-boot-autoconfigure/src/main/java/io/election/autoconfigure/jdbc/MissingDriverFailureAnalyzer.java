@@ -18,6 +18,7 @@ final class MissingDriverFailureAnalyzer extends AbstractFailureAnalyzer<Illegal
     String message = cause.getMessage();
     if (message == null
         || !(message.startsWith(MESSAGE + "com.mysql.")
+            || message.startsWith(MESSAGE + "org.postgresql.")
             || message.startsWith(MESSAGE + "org.mariadb."))) {
       return null;
     }
@@ -29,6 +30,6 @@ final class MissingDriverFailureAnalyzer extends AbstractFailureAnalyzer<Illegal
   static ElectionSetupException missingDriver(String what) {
     return new ElectionSetupException(
         "The JDBC driver for " + what + " is not on the class path.",
-        "Add com.mysql:mysql-connector-j for URLs that begin with jdbc:mysql:, or org.mariadb.jdbc:mariadb-java-client for those with jdbc:mariadb:.");
+        "Add com.mysql:mysql-connector-j for URLs that begin with jdbc:mysql:, org.mariadb.jdbc:mariadb-java-client for those with jdbc:mariadb:, or org.postgresql:postgresql for those with jdbc:postgresql:.");
   }
 }

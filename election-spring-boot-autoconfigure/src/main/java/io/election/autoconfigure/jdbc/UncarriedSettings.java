@@ -161,7 +161,7 @@ final class UncarriedSettings {
 
   private static ElectionSetupException refused(String subject) {
     return new ElectionSetupException(
-        "as.election.algorithm=Mysql opens connections of its own, which would not have what %s to those of the application."
+        "The election opens connections of its own, which would not have what %s to those of the application."
             .formatted(subject),
         "Write it into the URL (for instance sslMode=VERIFY_IDENTITY, or sessionVariables), use HikariCP, or mark a DataSource bean with @ElectionDataSource, beside @Bean.");
   }

@@ -1,4 +1,4 @@
-/** Auto-configuration of elections in MySQL or MariaDB: the connection and the tables. */
+/** Auto-configuration of elections in MySQL, MariaDB or PostgreSQL: the connection and the tables. */
 @NullMarked
 package io.election.autoconfigure.jdbc;
 

@@ -6,12 +6,12 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.springframework.context.annotation.Conditional;
 
-/** Matches if there is an election and {@code as.election.algorithm} names the given algorithm. */
+/** Matches if there is an election and {@code as.election.algorithm} names one of the given algorithms. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(OnElectionAlgorithmCondition.class)
 public @interface ConditionalOnElectionAlgorithm {
 
-  /** The name of the algorithm. */
-  String value();
+  /** The names of the algorithms. */
+  String[] value();
 }

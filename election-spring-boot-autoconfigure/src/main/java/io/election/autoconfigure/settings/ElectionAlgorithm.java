@@ -5,6 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
@@ -16,10 +18,10 @@ import org.springframework.core.env.Environment;
 
 /**
  * An algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore}
- * bean. {@code Mysql} is the bean {@code mysqlLeaseStore}, {@code Zookeeper} the bean {@code
- * zookeeperLeaseStore}, {@code Etcd} the bean {@code etcdLeaseStore}. The same rule applies to the
- * application's own stores, whose bean may also be named exactly like the algorithm. Used within
- * the auto-configuration.
+ * bean. {@code Mysql} is the bean {@code mysqlLeaseStore}, {@code Postgresql} the bean {@code
+ * postgresqlLeaseStore}, {@code Zookeeper} the bean {@code zookeeperLeaseStore}, {@code Etcd} the
+ * bean {@code etcdLeaseStore}. The same rule applies to the application's own stores, whose bean may
+ * also be named exactly like the algorithm. Used within the auto-configuration.
  *
  * @param name the name, as the endpoint shows it
  */
@@ -34,23 +36,35 @@ public record ElectionAlgorithm(String name) {
   /** Separates the names of the parts of a list where they are shown. */
   public static final String SEPARATOR = ", ";
 
-  static final String MYSQL = "Mysql";
+  /** The name of the lease in MySQL or MariaDB. */
+  public static final String MYSQL = "Mysql";
+
+  /** The name of the lease in PostgreSQL. */
+  public static final String POSTGRESQL = "Postgresql";
 
   static final String ZOOKEEPER = "Zookeeper";
 
   static final String ETCD = "Etcd";
 
-  static final List<String> OURS = List.of(MANUAL_ALLOCATION, MYSQL, ZOOKEEPER, ETCD);
+  static final List<String> OURS = List.of(MANUAL_ALLOCATION, MYSQL, POSTGRESQL, ZOOKEEPER, ETCD);
 
   /** The property that names the algorithm. */
   public static final String PROPERTY = "as.election.algorithm";
 
   private static final String SUFFIX = "LeaseStore";
 
+  /** Those of a wrapping driver too. */
+  private static final Pattern POSTGRESQL_URL = Pattern.compile("jdbc:([\\w-]+:)*postgresql:.*");
+
+  private static final String JDBC =
+      "io.election:election-jdbc and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter%s brings";
+
   /** What our stores need on the class path. */
   private static final Map<String, String> LIBRARIES = Map.of(
       MYSQL,
-      "io.election:election-jdbc and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings",
+      JDBC.formatted(""),
+      POSTGRESQL,
+      JDBC.formatted("-postgresql"),
       ZOOKEEPER,
       "io.election:election-zookeeper on the class path",
       ETCD,
@@ -58,7 +72,8 @@ public record ElectionAlgorithm(String name) {
 
   /**
    * Reads what the configuration names. Binds the property, because a YAML list is not a single
-   * property.
+   * property. If it names nothing, the URL in the settings decides. Which database the election
+   * uses is known only when it is found: a bean may lead to another one.
    *
    * @return one algorithm, or the parts of a list in their order
    * @throws InvalidConfigurationPropertyValueException if there is none
@@ -66,11 +81,32 @@ public record ElectionAlgorithm(String name) {
   public static List<ElectionAlgorithm> all(Environment environment) {
     List<String> written = Binder.get(environment)
         .bind(PROPERTY, Bindable.listOf(String.class))
-        .orElse(List.of(MYSQL));
+        .orElseGet(() -> List.of(ofUrl(environment)));
     if (written.isEmpty()) {
       throw invalid("", "it must be one of " + String.join(", ", OURS));
     }
     return written.stream().map(ElectionAlgorithm::of).toList();
+  }
+
+  /** Returns whether the configuration names an algorithm, so that no URL decides. */
+  public static boolean isNamed(Environment environment) {
+    return Binder.get(environment).bind(PROPERTY, Bindable.listOf(String.class)).isBound();
+  }
+
+  /** Returns whether the commit fence is on for one of the databases. */
+  public static boolean hasCommitFence(Environment environment) {
+    return names(environment).stream()
+        .filter((name) -> name.equals(MYSQL) || name.equals(POSTGRESQL))
+        .anyMatch((name) -> OnElectionSettingCondition.isOn(
+            environment, "as.election." + name.toLowerCase(Locale.ROOT) + ".commit-fence"));
+  }
+
+  private static String ofUrl(Environment environment) {
+    Binder binder = Binder.get(environment);
+    String url = binder
+        .bind("spring.datasource.hikari.jdbc-url", String.class)
+        .orElseGet(() -> binder.bind("spring.datasource.url", String.class).orElse(""));
+    return POSTGRESQL_URL.matcher(url).matches() ? POSTGRESQL : MYSQL;
   }
 
   /** Returns the algorithm of an application that names one, or the first of a list. */
@@ -115,6 +151,14 @@ public record ElectionAlgorithm(String name) {
   public static @Nullable String storeBean(
       Environment environment, ListableBeanFactory beanFactory) {
     List<ElectionAlgorithm> all = all(environment);
+    if (!isNamed(environment)) {
+      // A processed application has the store of the URL that was set when it was built.
+      return Stream.of(all.get(0), new ElectionAlgorithm(MYSQL), new ElectionAlgorithm(POSTGRESQL))
+          .map((algorithm) -> algorithm.storeBean(beanFactory))
+          .filter(Objects::nonNull)
+          .findFirst()
+          .orElse(null);
+    }
     if (all.size() == 1) {
       return all.get(0).storeBean(beanFactory);
     }

@@ -17,10 +17,10 @@ import org.springframework.core.env.Environment;
  *     tests and single nodes.
  * @param exposeEndpoint Whether to expose the leader endpoint over HTTP beside health, unless
  *     'management.endpoints.web.exposure.include' is set.
- * @param algorithm Name of the election algorithm: 'Mysql', 'Zookeeper', 'Etcd',
+ * @param algorithm Name of the election algorithm: 'Mysql', 'Postgresql', 'Zookeeper', 'Etcd',
  *     'ManualAllocation', or the name of a LeaseStore bean of the application, with or without the
  *     suffix 'LeaseStore'. Or a list of them, and of names of ElectionService beans: a leader must
- *     hold all.
+ *     hold all. By default 'Postgresql' if that is the database, else 'Mysql'.
  * @param serviceId Name of the default election, up to 128 characters. Defaults to
  *     'spring.application.name'.
  * @param services Names of further elections in which this node takes part.
@@ -46,6 +46,7 @@ import org.springframework.core.env.Environment;
  *     a follower and joins later.
  * @param manual Settings of manual allocation.
  * @param mysql Settings of election by MySQL or MariaDB.
+ * @param postgresql Settings of election by PostgreSQL.
  * @param zookeeper Settings of election by ZooKeeper.
  * @param etcd Settings of election by etcd.
  */
@@ -67,7 +68,8 @@ public record ElectionProperties(
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,
     @DefaultValue Manual manual,
-    @DefaultValue Mysql mysql,
+    @DefaultValue Jdbc mysql,
+    @DefaultValue Jdbc postgresql,
     @DefaultValue Zookeeper zookeeper,
     @DefaultValue Etcd etcd) {
 
@@ -94,16 +96,16 @@ public record ElectionProperties(
   public record Manual(@Nullable String leaderId) {}
 
   /**
-   * Settings of election by MySQL or MariaDB.
+   * Settings of election in a relational database.
    *
    * @param schema How to prepare the tables at start-up.
    * @param commitFence Whether transactions of leader-only calls on the election's database commit
    *     only in the term in which they began.
-   * @param handBackSignals Whether followers use GET_LOCK, on a second connection, to wait for a
-   *     leader to hand its lease back. If not, or if the database refuses it, they notice the
+   * @param handBackSignals Whether followers wait on a second connection, in GET_LOCK or LISTEN, for
+   *     a leader to hand its lease back. If not, or if the database refuses it, they notice the
    *     hand-back within 1.6 renew intervals.
    */
-  public record Mysql(
+  public record Jdbc(
       @DefaultValue("migrate") SchemaMode schema,
       @DefaultValue("true") boolean commitFence,
       @DefaultValue("true") boolean handBackSignals) {

@@ -1,6 +1,7 @@
 package io.election.autoconfigure.settings;
 
 import java.util.List;
+import java.util.stream.Stream;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
@@ -20,11 +21,12 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
     if (!isEnabled(environment)) {
       return ConditionOutcome.noMatch(message.because("as.election.enabled is false"));
     }
-    String wanted =
-        metadata.getAnnotations().get(ConditionalOnElectionAlgorithm.class).getString("value");
+    String[] wanted =
+        metadata.getAnnotations().get(ConditionalOnElectionAlgorithm.class).getStringArray("value");
     List<String> configured = ElectionAlgorithm.names(environment);
     return new ConditionOutcome(
-        configured.contains(wanted), message.found("algorithm", "algorithms").items(configured));
+        Stream.of(wanted).anyMatch(configured::contains),
+        message.found("algorithm", "algorithms").items(configured));
   }
 
   static boolean isEnabled(Environment environment) {

@@ -63,6 +63,24 @@ public final class UnknownProperties {
     }
   }
 
+  /**
+   * Warns of the names below a prefix, whose values have no effect.
+   *
+   * @param reason why not, for display
+   */
+  public static void warnOfUnused(Environment environment, String prefix, String reason) {
+    ConfigurationPropertyName unused = ConfigurationPropertyName.of(prefix);
+    Set<ConfigurationPropertyName> reported = new HashSet<>();
+    for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+      if (source instanceof IterableConfigurationPropertySource iterable) {
+        iterable.stream()
+            .filter(unused::isAncestorOf)
+            .filter(reported::add)
+            .forEach((name) -> log.warn("{} has no effect, since {}", name, reason));
+      }
+    }
+  }
+
   /** Adds the names of a record of properties, and of the records in it. */
   private static void addNames(
       ConfigurationPropertyName prefix, Class<?> type, Set<ConfigurationPropertyName> names) {

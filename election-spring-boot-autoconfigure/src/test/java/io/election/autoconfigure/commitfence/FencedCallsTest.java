@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.Mockito.RETURNS_DEEP_STUBS;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
@@ -49,12 +50,15 @@ class FencedCallsTest {
   private final FencedCalls calls = calls();
 
   private static FencedCalls calls() {
-    return new FencedCalls(new FencedConnections(
-        () -> {
-          throw new AssertionError("not asked");
-        },
-        () -> (dataSource) ->
-            "jdbc:mysql:///orders".equals(((DriverManagerDataSource) dataSource).getUrl())));
+    FencedDatabase database = mock();
+    when(database.isShared(any()))
+        .then((call) -> "jdbc:mysql:///orders"
+            .equals(call.getArgument(0, DriverManagerDataSource.class).getUrl()));
+    when(database.fence()).thenThrow(new AssertionError("not asked"));
+    FencedDatabases databases = mock();
+    when(databases.fenced()).thenReturn(List.of(database));
+    when(databases.setting()).thenReturn("as.election.mysql.commit-fence");
+    return new FencedCalls(new FencedConnections(() -> databases));
   }
 
   private final Fence.Bound bound = this.calls.bind(new SwitchedElection(), 1);
@@ -240,12 +244,13 @@ class FencedCallsTest {
         getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
           throw failure;
         });
-    FencedConnections connections =
-        new FencedConnections(() -> new CommitFence(Duration.ofSeconds(1)), () -> {
-          throw new AssertionError("not asked");
-        });
-    assertThatThrownBy(
-            () -> connections.hold("'manager'", connection, new Terms(), () -> true, true))
+    FencedConnections connections = new FencedConnections(() -> {
+      throw new AssertionError("not asked");
+    });
+    FencedDatabase database = mock(FencedDatabase.class);
+    when(database.fence()).thenReturn(new CommitFence(Duration.ofSeconds(1)));
+    assertThatThrownBy(() -> connections.hold(
+            "'manager'", connection, new Terms(), () -> Optional.of(database), true))
         .isInstanceOf(DataAccessException.class)
         .hasCause(failure);
   }

@@ -30,7 +30,8 @@ class ElectionDataSourceResolverTest {
         beans,
         new MockEnvironment(),
         Duration.ofSeconds(1),
-        beans.getBeanProvider(DataSource.class));
+        beans.getBeanProvider(DataSource.class),
+        null);
     assertThat(resolver.isShared(new DriverManagerDataSource(url))).isEqualTo(shared);
   }
 }

@@ -181,7 +181,7 @@ class SecretsIT {
       strings = {
         "jdbc:oracle:thin:scott/%s@//127.0.0.1:1/app",
         "jdbc:oracle:thin:scott/%s?x@//127.0.0.1:1/app",
-        "jdbc:postgresql://127.0.0.1:1/app?password=%s",
+        "jdbc:redshift://127.0.0.1:1/app?password=%s",
         "jdbc:db2://127.0.0.1:1/app:password=%s;user=x",
         "jdbc:h2:mem:app;USER=sa;PASSWORD=%s@x",
         "jdbc:sqlserver://127.0.0.1;user=sa;password=%s@x"
@@ -190,7 +190,7 @@ class SecretsIT {
     assertThat(StartFailure.text(this.application.withPropertyValues(
             "spring.datasource.url=" + url.formatted(SECRET),
             "spring.datasource.driver-class-name=org.h2.Driver")))
-        .contains("needs MySQL or MariaDB")
+        .contains("ZooKeeper or etcd, but the DataSource is ")
         .satisfies(SecretsIT::isFreeOfSecrets);
     isFreeOfSecrets(output.getAll());
   }

@@ -452,7 +452,7 @@ class JointElectionTest {
         "First,first|First, first|two of its parts are the bean 'firstLeaseStore'",
         "Mysql,First,my-sql|Mysql, First, Mysql|it names 'Mysql' twice",
         "First,|First|one of its parts has no name",
-        "First,Raft|First, Raft|its part 'Raft' is not available: it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, first, second",
+        "First,Raft|First, Raft|its part 'Raft' is not available: it must be one of ManualAllocation, Mysql, Postgresql, Zookeeper, Etcd, first, second",
         "First,Etcd|First, Etcd|its part 'Etcd' is not available: it needs io.election:election-etcd on the class path",
         "legacyElection,First|legacyElection, First|or the name of an ElectionService bean of this context",
         "electionService,First|electionService, First|'electionService' is the name of the election itself",

@@ -2,7 +2,7 @@ package io.election.autoconfigure.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.autoconfigure.settings.ElectionProperties.Mysql.SchemaMode;
+import io.election.autoconfigure.settings.ElectionProperties.Jdbc.SchemaMode;
 import java.io.IOException;
 import java.lang.reflect.Parameter;
 import java.nio.file.Files;
@@ -70,10 +70,11 @@ class ConfigurationMetadataTest {
   void whatHasFewValuesNamesThemAll() {
     assertThat(values("as.election.algorithm"))
         .containsExactlyInAnyOrderElementsOf(ElectionAlgorithm.OURS);
-    assertThat(values("as.election.mysql.schema"))
-        .containsExactlyInAnyOrderElementsOf(Stream.of(SchemaMode.values())
-            .map((mode) -> mode.name().toLowerCase(Locale.ROOT))
-            .toList());
+    assertThat(Stream.of("mysql", "postgresql"))
+        .allSatisfy((product) -> assertThat(values("as.election." + product + ".schema"))
+            .containsExactlyInAnyOrderElementsOf(Stream.of(SchemaMode.values())
+                .map((mode) -> mode.name().toLowerCase(Locale.ROOT))
+                .toList()));
   }
 
   @Test
