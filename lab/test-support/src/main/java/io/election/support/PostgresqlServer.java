@@ -4,10 +4,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** A PostgreSQL with its own data, which must be closed and then deletes them. */
@@ -16,6 +20,19 @@ public final class PostgresqlServer extends TestServer {
   /** Ends what a JVM leaves that was killed: it is told so by the end of its input. */
   private static final String END_WITH_JVM =
       "read end; kill -STOP $0; pkill -KILL -P $0; kill -KILL $0; rm -rf \"$1\"";
+
+  /** The settings, which {@code ALTER SYSTEM} can change. */
+  private static final String SETTINGS = """
+      listen_addresses = '127.0.0.1'
+      unix_socket_directories = ''
+      max_connections = 200
+      max_prepared_transactions = 10
+      shared_buffers = 32MB
+      # the kill of a server loses nothing by it
+      fsync = off
+      # for standbys that are created or stopped meanwhile
+      wal_keep_size = 256MB
+      """;
 
   private final Path programs;
   private final Path folder;
@@ -46,10 +63,82 @@ public final class PostgresqlServer extends TestServer {
               "--encoding=UTF8",
               "--locale=C",
               "--no-sync"));
+      server.write("postgresql.conf", SETTINGS);
       server.start();
       return server;
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
+    }
+  }
+
+  /** Starts a standby, which applies what this server writes and is read-only until promoted. */
+  public PostgresqlServer startStandby() {
+    PostgresqlServer standby = newServer();
+    try (Connection connection = connectAsRoot()) {
+      query(connection, "SELECT pg_backup_start('standby', true)");
+      copyTo(standby);
+      String label = query(connection, "SELECT labelfile FROM pg_backup_stop(false)");
+      standby.write("backup_label", Objects.requireNonNull(label));
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
+    standby.write("standby.signal", "");
+    standby.write("postgresql.auto.conf", """
+        primary_conninfo = 'host=127.0.0.1 port=%d user=root password=%s'
+        """.formatted(port(), ROOT_PASSWORD));
+    standby.start();
+    return standby;
+  }
+
+  /** Starts another server on a copy of the data of this one, which must be stopped. */
+  public PostgresqlServer startCopy() {
+    PostgresqlServer copy = newServer();
+    copyTo(copy);
+    copy.start();
+    return copy;
+  }
+
+  private PostgresqlServer newServer() {
+    try {
+      return new PostgresqlServer(this.programs, Unprivileged.newFolder());
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private void copyTo(PostgresqlServer other) {
+    // A running server changes and deletes files meanwhile, of which tar warns.
+    Unprivileged.run(
+        other.folder,
+        List.of(
+            "sh",
+            "-c",
+            "mkdir -m 700 data; tar -C \"$0\" --exclude=./postmaster.* -cf - . | tar -C data -xf -",
+            this.folder.resolve("data").toString()));
+  }
+
+  private void write(String file, String text) {
+    try {
+      Unprivileged.own(Files.writeString(this.folder.resolve("data").resolve(file), text));
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  /** Waits until this standby has applied all that another server has written. */
+  public void awaitDataOf(PostgresqlServer primary) {
+    String written = primary.query("SELECT pg_current_wal_flush_lsn()");
+    Awaitility.await("the standby has what the primary has")
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(20))
+        .until(
+            () -> "t".equals(query("SELECT pg_last_wal_replay_lsn() >= '%s'".formatted(written))));
+  }
+
+  /** Makes this standby a primary on a timeline of its own, whatever the state of the other. */
+  public void promote() {
+    if (!"t".equals(query("SELECT pg_promote()"))) {
+      throw new IllegalStateException("The standby was not promoted in time");
     }
   }
 
@@ -112,17 +201,7 @@ public final class PostgresqlServer extends TestServer {
   public void start() {
     this.process = Unprivileged.start(
         this.folder,
-        List.of(
-            this.programs.resolve("postgres").toString(),
-            "-D",
-            "data",
-            "--port=" + port(),
-            "--listen_addresses=127.0.0.1",
-            "--unix_socket_directories=",
-            "--max_connections=200",
-            "--max_prepared_transactions=10",
-            "--wal_keep_size=256MB", // for standbys that are created or stopped meanwhile
-            "--shared_buffers=32MB"));
+        List.of(this.programs.resolve("postgres").toString(), "-D", "data", "--port=" + port()));
     try {
       this.guard = new ProcessBuilder(
               "sh", "-c", END_WITH_JVM, "" + this.process.pid(), this.folder.toString())
@@ -132,7 +211,11 @@ public final class PostgresqlServer extends TestServer {
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
-    awaitAnswer();
+    try {
+      awaitAnswer();
+    } catch (ConditionTimeoutException ex) {
+      throw new IllegalStateException(Unprivileged.log(this.folder), ex);
+    }
   }
 
   @Override

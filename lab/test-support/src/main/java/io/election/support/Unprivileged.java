@@ -51,9 +51,18 @@ final class Unprivileged {
   }
 
   /** Runs a program to its end. */
-  static void run(Path folder, List<String> program) throws IOException {
+  static void run(Path folder, List<String> program) {
     if (start(folder, program).onExit().join().exitValue() != 0) {
-      throw new IllegalStateException(program + ": " + Files.readString(folder.resolve("log")));
+      throw new IllegalStateException(program + " failed: " + log(folder));
+    }
+  }
+
+  /** What its programs have said. */
+  static String log(Path folder) {
+    try {
+      return Files.readString(folder.resolve("log"));
+    } catch (IOException ex) {
+      return ex.toString();
     }
   }
 
