@@ -22,6 +22,8 @@ public enum Tool {
   ETCD("etcd", "--version"),
   /** The load balancer. */
   HAPROXY("haproxy", "-v"),
+  /** The pooler of PostgreSQL. */
+  PGBOUNCER("pgbouncer", "--version"),
   /** The tester of Prometheus' rules. */
   PROMTOOL("promtool", "--version"),
   /** What unpacks the programs of PostgreSQL. */

@@ -20,6 +20,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Tests the servers that tests on PostgreSQL use. */
 class PostgresqlServerIT {
 
+  private static final String BACKEND = "SELECT pg_backend_pid()";
+
   private static final String PORT = "port ";
 
   @ParameterizedTest
@@ -134,6 +136,40 @@ class PostgresqlServerIT {
 
   private static @Nullable String system(TestServer server) {
     return server.query("SELECT system_identifier FROM pg_control_system()");
+  }
+
+  @Test
+  void pgBouncerHandsAConnectionToAnotherClientBetweenTransactions() throws SQLException {
+    TestServer server = TestServer.shared(PostgresqlPrograms.V18);
+    TestDatabase database = server.newDatabase();
+    try (PgBouncer bouncer = PgBouncer.to((PostgresqlServer) server)) {
+      TestDataSource clients = bouncer.dataSourceOf(database, database.username());
+      try (Connection one = clients.getConnection();
+          Connection other = clients.getConnection()) {
+        String backend = TestServer.query(one, BACKEND);
+        assertThat(TestServer.query(other, BACKEND)).isEqualTo(backend);
+        one.setAutoCommit(false);
+        assertThat(TestServer.query(one, BACKEND)).isEqualTo(backend);
+        assertThat(TestServer.query(other, BACKEND)).isNotEqualTo(backend);
+
+        bouncer.pause();
+        other.setNetworkTimeout(Runnable::run, 300);
+        assertThatThrownBy(() -> TestServer.query(other, BACKEND))
+            .hasMessageContaining("I/O error");
+        bouncer.resume();
+        assertThat(TestServer.query(one, BACKEND)).isEqualTo(backend);
+        bouncer.kill();
+        assertThatThrownBy(() -> TestServer.query(one, BACKEND)).isInstanceOf(SQLException.class);
+        bouncer.start();
+        bouncer.stop();
+        bouncer.start();
+      }
+      try (Connection again =
+          bouncer.dataSourceOf(database, database.newLeastPrivilegedUser()).getConnection()) {
+        assertThat(TestServer.query(again, "SELECT current_user"))
+            .isEqualTo("least_" + database.name());
+      }
+    }
   }
 
   @Test
