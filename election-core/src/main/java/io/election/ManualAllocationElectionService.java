@@ -231,8 +231,7 @@ public final class ManualAllocationElectionService implements ElectionOperations
   private UnsupportedOperationException undecidable() {
     return new UnsupportedOperationException(
         this.disabled
-            ? "Election '%s' is disabled by as.election.enabled=false: this process counts as leader"
-                .formatted(this.serviceId)
+            ? "Election '%s' is disabled: this process counts as leader".formatted(this.serviceId)
             : "The leader of election '%s' is allocated by as.election.manual.leader-id (%s): change it there and restart the nodes"
                 .formatted(this.serviceId, this.leaderId));
   }

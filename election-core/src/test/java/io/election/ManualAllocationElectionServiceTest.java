@@ -120,8 +120,7 @@ class ManualAllocationElectionServiceTest {
     assertThat(this.events).hasSize(5).last().isEqualTo(acquired());
     assertThatThrownBy(() -> service.designate("b"))
         .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessage(
-            "Election 'jobs' is disabled by as.election.enabled=false: this process counts as leader");
+        .hasMessage("Election 'jobs' is disabled: this process counts as leader");
   }
 
   private static LeadershipEvent acquired() {

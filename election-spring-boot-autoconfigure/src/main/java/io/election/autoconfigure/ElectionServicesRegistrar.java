@@ -2,6 +2,7 @@ package io.election.autoconfigure;
 
 import io.election.ElectionOperations;
 import io.election.ElectionService;
+import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
 import io.election.autoconfigure.settings.ElectionNames;
 import io.election.autoconfigure.settings.UnknownProperties;
 import java.util.ArrayList;
@@ -40,7 +41,12 @@ public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegi
       AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
     UnknownProperties.warn(this.environment);
     UnknownProperties.warnOfUnknown(this.environment);
-    ElectionNames names = ElectionNames.from(this.environment);
+    boolean elects = importingClass
+        .getAnnotations()
+        .get(ConditionalOnElectionSetting.class)
+        .getValue("on", Boolean.class)
+        .orElse(true);
+    ElectionNames names = ElectionNames.from(this.environment, elects);
     List<String> beanNames = new ArrayList<>();
     beanNames.add(DEFAULT_BEAN_NAME);
     registry.registerBeanDefinition(DEFAULT_BEAN_NAME, definition(names.defaultName()));

@@ -42,8 +42,13 @@ final class FixedElectionConfiguration {
         Environment environment,
         TrackedLeaderWork work,
         ApplicationEventPublisher events) {
-      log.warn(
-          "leader election is disabled by as.election.enabled=false: this process counts as leader, regardless of others");
+      if (properties.enabled()) {
+        log.info(
+            "this is a test whose database is in memory: there is no election, and this process counts as leader. as.election.algorithm or as.election.enabled=true changes that");
+      } else {
+        log.warn(
+            "leader election is disabled by as.election.enabled=false: this process counts as leader, regardless of others");
+      }
       LocalNode node = LocalNode.ofDisabled(environment, properties.nodeId());
       return new Backend(
           "Disabled",

@@ -259,7 +259,7 @@ class ElectionAutoConfigurationTest {
       assertThat(election.isLeader()).isTrue();
       assertThatThrownBy(() -> election.pause(new AuditNote("alice", "")))
           .isInstanceOf(UnsupportedOperationException.class)
-          .hasMessageContaining("is disabled by as.election.enabled=false");
+          .hasMessageContaining("is disabled: this process counts as leader");
     });
   }
 

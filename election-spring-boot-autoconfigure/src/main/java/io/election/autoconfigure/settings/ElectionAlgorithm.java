@@ -93,20 +93,19 @@ public record ElectionAlgorithm(String name) {
     return Binder.get(environment).bind(PROPERTY, Bindable.listOf(String.class)).isBound();
   }
 
-  /** Returns whether the commit fence is on for one of the databases. */
-  public static boolean hasCommitFence(Environment environment) {
-    return names(environment).stream()
-        .filter((name) -> name.equals(MYSQL) || name.equals(POSTGRESQL))
-        .anyMatch((name) -> OnElectionSettingCondition.isOn(
-            environment, "as.election." + name.toLowerCase(Locale.ROOT) + ".commit-fence"));
+  private static String ofUrl(Environment environment) {
+    String url = url(environment);
+    return url != null && POSTGRESQL_URL.matcher(url).matches() ? POSTGRESQL : MYSQL;
   }
 
-  private static String ofUrl(Environment environment) {
+  /** Returns the URL of the database in the settings. */
+  static @Nullable String url(Environment environment) {
     Binder binder = Binder.get(environment);
-    String url = binder
-        .bind("spring.datasource.hikari.jdbc-url", String.class)
-        .orElseGet(() -> binder.bind("spring.datasource.url", String.class).orElse(""));
-    return POSTGRESQL_URL.matcher(url).matches() ? POSTGRESQL : MYSQL;
+    return Stream.of("spring.datasource.hikari.jdbc-url", "spring.datasource.url")
+        .map((name) -> binder.bind(name, String.class).orElse(""))
+        .filter((url) -> !url.isEmpty())
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns the algorithm of an application that names one, or the first of a list. */

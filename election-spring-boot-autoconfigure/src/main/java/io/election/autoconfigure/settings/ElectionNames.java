@@ -32,8 +32,19 @@ public record ElectionNames(String defaultName, List<String> further) {
    *     twice
    */
   public static ElectionNames from(Environment environment) {
+    return from(environment, true);
+  }
+
+  /**
+   * Reads and checks the names.
+   *
+   * @param needed whether the default election needs a name
+   * @throws InvalidConfigurationPropertyValueException if a name is missing, invalid, or listed
+   *     twice
+   */
+  public static ElectionNames from(Environment environment, boolean needed) {
     Binder binder = Binder.get(environment);
-    String defaultName = defaultName(environment, binder);
+    String defaultName = defaultName(environment, binder, needed);
     List<String> further = new ArrayList<>();
     Set<String> seen = new HashSet<>(Set.of(defaultName));
     for (String name : binder.bind(SERVICES, Bindable.listOf(String.class)).orElse(List.of())) {
@@ -51,7 +62,7 @@ public record ElectionNames(String defaultName, List<String> further) {
     return new ElectionNames(defaultName, List.copyOf(further));
   }
 
-  private static String defaultName(Environment environment, Binder binder) {
+  private static String defaultName(Environment environment, Binder binder, boolean needed) {
     String serviceId = binder.bind(SERVICE_ID, String.class).orElse(null);
     if (serviceId != null) {
       return checked(SERVICE_ID, serviceId);
@@ -60,7 +71,7 @@ public record ElectionNames(String defaultName, List<String> further) {
     if (applicationName != null && !applicationName.isBlank()) {
       return checked(APPLICATION_NAME, applicationName);
     }
-    if (!OnElectionAlgorithmCondition.isEnabled(environment)) {
+    if (!needed) {
       return "default";
     }
     throw new InvalidConfigurationPropertyValueException(

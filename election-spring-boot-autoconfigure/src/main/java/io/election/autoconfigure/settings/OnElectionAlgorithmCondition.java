@@ -6,11 +6,19 @@ import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /** Condition behind {@link ConditionalOnElectionAlgorithm}. */
-final class OnElectionAlgorithmCondition extends SpringBootCondition {
+final class OnElectionAlgorithmCondition extends SpringBootCondition
+    implements ConfigurationCondition {
+
+  /** When the beans of the database are registered. */
+  @Override
+  public ConfigurationPhase getConfigurationPhase() {
+    return ConfigurationPhase.REGISTER_BEAN;
+  }
 
   @Override
   public ConditionOutcome getMatchOutcome(
@@ -18,8 +26,8 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
     ConditionMessage.Builder message =
         ConditionMessage.forCondition(ConditionalOnElectionAlgorithm.class);
     Environment environment = context.getEnvironment();
-    if (!isEnabled(environment)) {
-      return ConditionOutcome.noMatch(message.because("as.election.enabled is false"));
+    if (!OnElectionSettingCondition.isEnabled(context)) {
+      return ConditionOutcome.noMatch(message.because("there is no election"));
     }
     String[] wanted =
         metadata.getAnnotations().get(ConditionalOnElectionAlgorithm.class).getStringArray("value");
@@ -27,9 +35,5 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
     return new ConditionOutcome(
         Stream.of(wanted).anyMatch(configured::contains),
         message.found("algorithm", "algorithms").items(configured));
-  }
-
-  static boolean isEnabled(Environment environment) {
-    return OnElectionSettingCondition.isOn(environment, "as.election.enabled");
   }
 }
