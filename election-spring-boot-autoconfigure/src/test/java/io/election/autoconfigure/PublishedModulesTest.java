@@ -24,6 +24,7 @@ class PublishedModulesTest {
     "election-etcd",
     "election-spring-boot-autoconfigure",
     "election-spring-boot-starter",
+    "election-spring-boot-starter-postgresql",
     "election-bom"
   };
 

@@ -5,6 +5,7 @@ import io.election.autoconfigure.commitfence.FencedDatabase;
 import io.election.autoconfigure.jdbc.ElectionDataSourceResolver.Found;
 import io.election.autoconfigure.settings.ElectionAlgorithm;
 import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.ElectionProperties.Jdbc.SchemaMode;
 import io.election.autoconfigure.settings.StoreSettings;
 import io.election.jdbc.CommitFence;
 import io.election.jdbc.JdbcLeaseStore;
@@ -18,12 +19,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.core.env.Environment;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.function.SingletonSupplier;
 
 /** The database of a store, which is found when it is first needed. */
 final class StoreDatabase implements FencedDatabase {
 
   private static final Logger log = LoggerFactory.getLogger(StoreDatabase.class);
+
+  private static final String FLYWAY = "org.flywaydb.database.mysql.MySQLDatabaseType";
 
   private final ElectionDataSourceResolver resolver;
 
@@ -78,6 +82,13 @@ final class StoreDatabase implements FencedDatabase {
           new JdbcUrl(found.url()).describe());
     }
     ElectionProperties.Jdbc settings = settings();
+    if (product == DatabaseProduct.MYSQL
+        && settings.schema() == SchemaMode.MIGRATE
+        && !ClassUtils.isPresent(FLYWAY, ClassUtils.getDefaultClassLoader())) {
+      throw new ElectionSetupException(
+          "Flyway, which creates the tables of the election, lacks its part for MySQL and MariaDB.",
+          "Add org.flywaydb:flyway-mysql, or set as.election.mysql.schema=validate and create the tables otherwise.");
+    }
     JdbcLeaseStore store = new JdbcLeaseStore(
         found.database(),
         JdbcLeaseStore.SchemaMode.valueOf(settings.schema().name()),

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -176,6 +177,18 @@ class DatabaseAlgorithmTest {
             "as.election.mysql.commit-fence=" + !ofMysql,
             "as.election.postgresql.commit-fence=" + !ofPostgresql)
         .run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("fencedCalls"));
+  }
+
+  @Test
+  void partOfFlywayThatIsMissingIsNamed() {
+    ApplicationContextRunner withoutPart = this.application
+        .withPropertyValues("spring.datasource.url=" + MYSQL)
+        .withClassLoader(new FilteredClassLoader("org.flywaydb.database.mysql"));
+    assertThat(StartFailure.text(withoutPart))
+        .contains("Add org.flywaydb:flyway-mysql", "as.election.mysql.schema=validate");
+    withoutPart
+        .withPropertyValues("as.election.mysql.schema=validate")
+        .run((context) -> assertThat(context).hasNotFailed());
   }
 
   @Test
