@@ -35,10 +35,10 @@ public final class PgBouncer implements AutoCloseable {
       bouncer.write("users", "\"root\" \"%s\"".formatted(TestServer.ROOT_PASSWORD));
       bouncer.write("settings", """
           [databases]
-          * = host=127.0.0.1 port=%d
+          * = host=127.0.0.1 port=%s
           [pgbouncer]
           listen_addr = 127.0.0.1
-          listen_port = %d
+          listen_port = %s
           unix_socket_dir =
           pool_mode = transaction
           auth_type = scram-sha-256

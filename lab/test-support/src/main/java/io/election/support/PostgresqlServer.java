@@ -84,7 +84,7 @@ public final class PostgresqlServer extends TestServer {
     }
     standby.write("standby.signal", "");
     standby.write("postgresql.auto.conf", """
-        primary_conninfo = 'host=127.0.0.1 port=%d user=root password=%s'
+        primary_conninfo = 'host=127.0.0.1 port=%s user=root password=%s'
         """.formatted(port(), ROOT_PASSWORD));
     standby.start();
     return standby;
