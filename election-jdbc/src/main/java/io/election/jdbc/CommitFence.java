@@ -4,12 +4,9 @@ import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.Names;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -39,28 +36,6 @@ import org.slf4j.LoggerFactory;
 public final class CommitFence {
 
   private static final Logger log = LoggerFactory.getLogger(CommitFence.class);
-
-  private static final String SHORTEN = ofEach("""
-      @election_%1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
-          SESSION %1$s = %%1$s
-      """);
-
-  /** Correct even if {@link #SHORTEN} has not run, or if this has run before. */
-  private static final String RESTORE = ofEach("""
-      SESSION %1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
-          @election_%1$s = NULL
-      """);
-
-  /** Whether the server ends the session itself if it is idle in a transaction for so long. */
-  private static final String BOUNDED = """
-      AND /*!50700 @@SESSION.wait_timeout */ /*M! GREATEST(
-          COALESCE(NULLIF(@@SESSION.idle_write_transaction_timeout, 0),
-              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout),
-          COALESCE(NULLIF(@@SESSION.idle_readonly_transaction_timeout, 0),
-              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout)) */ <= %s\
-      """;
-
-  private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";
 
   private final long restSeconds;
 
@@ -145,16 +120,22 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Held held = new Held(this, connection);
+    FenceLock lock = lock(connection);
+    Held held = new Held(this, connection, lock);
+    if (lock.isLocal()) {
+      confirm(connection, nodeId, terms);
+      held.closed = true; // it ends with the transaction
+      return held;
+    }
     if (this.sessionsAreBounded) {
-      if (confirm(connection, nodeId, terms, BOUNDED.formatted(this.restSeconds))) {
+      if (confirm(connection, nodeId, terms, true)) {
         held.closed = true; // nothing to restore
         return held;
       }
       this.sessionsAreBounded = false;
     }
     try {
-      execute(connection, SHORTEN.formatted(this.restSeconds));
+      lock.bound(connection, this.restSeconds);
       confirm(connection, nodeId, terms);
     } catch (SQLException | RuntimeException | Error ex) {
       held.close();
@@ -165,9 +146,9 @@ public final class CommitFence {
 
   /**
    * Confirms terms and keeps them from ending until the transaction is over, but leaves the session
-   * as it is. For connections that return to their pool within the commit. A client that vanishes
-   * before its commit holds up the next leader until the session's own {@code wait_timeout} is
-   * over.
+   * as it is. For connections that return to their pool within the commit. Where a session's
+   * time-outs cannot be set for a transaction alone, a client that vanishes before its commit holds
+   * up the next leader until the session's own are over.
    *
    * @param connection a connection to the election's database with an active transaction
    * @param nodeId this node
@@ -179,16 +160,16 @@ public final class CommitFence {
    */
   public void confirm(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    confirm(connection, nodeId, terms, "");
+    confirm(connection, nodeId, terms, false);
   }
 
   /** Returns {@code false}, without having confirmed all terms, if the condition is not met. */
   private boolean confirm(
-      Connection connection, String nodeId, Map<String, Long> terms, String condition)
+      Connection connection, String nodeId, Map<String, Long> terms, boolean ifBounded)
       throws SQLException {
     requireTransaction(connection);
     for (Map.Entry<String, Long> term : terms.entrySet()) {
-      if (!confirm(connection, nodeId, term.getKey(), term.getValue(), condition)) {
+      if (!confirm(connection, nodeId, term.getKey(), term.getValue(), ifBounded)) {
         return false;
       }
     }
@@ -209,18 +190,19 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    if (!Dialect.speaksMysql(connection.getMetaData().getDatabaseProductName())) {
+    Dialect dialect = Dialects.of(connection.getMetaData().getDatabaseProductName());
+    if (dialect == null || !dialect.fenceLock().reaches(connection, history(dialect))) {
       return false;
     }
     for (Map.Entry<String, Long> term : terms.entrySet()) {
       try {
-        Entry entry = read(connection, term.getKey(), term.getValue(), "");
+        FenceEntry entry = read(connection, term.getKey(), term.getValue(), false);
         if (entry != null && nodeId.equals(entry.leaderId())) {
           return true;
         }
       } catch (SQLException ex) {
         if (SqlErrors.isInterrupted(ex)) {
-          throw unconfirmed(ex, nodeId, term.getKey(), term.getValue());
+          throw unconfirmed(ex, dialect, nodeId, term.getKey(), term.getValue());
         }
         if (!SqlErrors.isOutOfReach(ex)) {
           throw ex;
@@ -238,18 +220,21 @@ public final class CommitFence {
   }
 
   private boolean confirm(
-      Connection connection, String nodeId, String serviceId, long term, String condition)
+      Connection connection, String nodeId, String serviceId, long term, boolean ifBounded)
       throws SQLException {
-    Entry entry;
+    FenceEntry entry;
     try {
-      entry = read(connection, serviceId, term, condition);
+      entry = read(connection, serviceId, term, ifBounded);
     } catch (SQLException ex) {
       if (SqlErrors.isInterrupted(ex) || SqlErrors.isMissingTable(ex)) {
-        throw unconfirmed(ex, nodeId, serviceId, term);
+        throw unconfirmed(ex, dialect(connection), nodeId, serviceId, term);
       }
       throw ex;
     }
-    if (entry == null && !condition.isEmpty()) {
+    if (FenceLock.NOTHING_TO_FENCE.equals(entry)) {
+      return true;
+    }
+    if (entry == null && ifBounded) {
       return false;
     }
     String reason = null;
@@ -271,85 +256,51 @@ public final class CommitFence {
   }
 
   private static LeadershipLostException unconfirmed(
-      SQLException ex, String nodeId, String serviceId, long term) {
+      SQLException ex, Dialect dialect, String nodeId, String serviceId, long term) {
     String reason = "could not be confirmed (%s)";
     if (SqlErrors.isLockTrouble(ex)) {
       reason = "could not be confirmed while another node was taking over (%s)";
     } else if (SqlErrors.isMissingTable(ex)) {
       reason =
-          "could not be confirmed (%s; as.election.mysql.commit-fence=false switches this check off)";
+          "could not be confirmed (%s; as.election.%s.commit-fence=false switches this check off)";
     }
     return new LeadershipLostException(
-        serviceId, nodeId, term, reason.formatted(SqlErrors.text(ex)), ex);
+        serviceId, nodeId, term, reason.formatted(SqlErrors.text(ex), dialect.shortName()), ex);
   }
 
-  /**
-   * Reads and locks the entry of a term. Waits at most one second for a row, and for a table.
-   *
-   * @param condition a further condition, as SQL
-   * @return the entry, or {@code null} if there is none
-   */
-  private @Nullable Entry read(Connection connection, String serviceId, long term, String condition)
-      throws SQLException {
-    // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
-    // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
-    String version = connection.getMetaData().getDatabaseProductVersion();
-    if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
-      return read(connection, serviceId, term, "", condition + MARIADB_LOCK);
-    }
-    String hint = "/*+ SET_VAR(lock_wait_timeout = 1) */";
-    try {
-      return read(connection, serviceId, term, hint, condition + " FOR SHARE NOWAIT");
-    } catch (SQLException ex) {
-      if (SqlErrors.isSyntax(ex)) {
-        // A proxy in front of MariaDB may report a version of MySQL.
-        return read(connection, serviceId, term, "", condition + MARIADB_LOCK);
-      }
-      if (!SqlErrors.isLockedNow(ex)) {
-        throw ex;
-      }
-    }
-    // MySQL has neither a statement nor a hint that waits one second for a row.
-    execute(connection, """
-        SET @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
-            SESSION innodb_lock_wait_timeout = 1
-        """);
-    try {
-      return read(connection, serviceId, term, hint, condition + " FOR SHARE");
-    } finally {
-      restore(connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
-    }
+  private @Nullable FenceEntry read(
+      Connection connection, String serviceId, long term, boolean ifBounded) throws SQLException {
+    Dialect dialect = dialect(connection);
+    return dialect
+        .fenceLock()
+        .read(
+            connection, history(dialect), serviceId, term, this::undo, ifBounded, this.restSeconds);
   }
 
-  private @Nullable Entry read(
-      Connection connection, String serviceId, long term, String hint, String lock)
-      throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement("""
-        SELECT %s leader_id, ended_at IS NULL, %s FROM %s
-        WHERE service_id = ? AND term = ? %s
-        """.formatted(hint, Session.READ_ONLY, history(), lock))) {
-      statement.setString(1, serviceId);
-      statement.setLong(2, term);
-      try (ResultSet row = statement.executeQuery()) {
-        return row.next()
-            ? new Entry(Session.string(row, 1), row.getBoolean(2), Session.string(row, 3))
-            : null;
-      }
-    }
+  private static FenceLock lock(Connection connection) throws SQLException {
+    return dialect(connection).fenceLock();
   }
 
-  private String history() {
+  private static Dialect dialect(Connection connection) throws SQLException {
+    String driverSays = connection.getMetaData().getDatabaseProductName();
+    Dialect dialect = Dialects.of(driverSays);
+    if (dialect == null) {
+      throw new SQLException("The commit fence does not work in " + driverSays);
+    }
+    return dialect;
+  }
+
+  private String history(Dialect dialect) {
     String schema = this.database != null ? this.database.schema() : null;
     return schema != null
-        ? "`" + schema.replace("`", "``") + "`." + LeaseTables.HISTORY
+        ? dialect.fenceLock().quoted(schema) + "." + LeaseTables.HISTORY
         : LeaseTables.HISTORY;
   }
 
   /** Restores the session, or aborts its connection so that it is not used again. Never throws. */
-  private void restore(Connection connection, String sql) {
+  private void undo(Connection connection, String statement) {
     try {
-      execute(connection, sql);
+      execute(connection, statement);
     } catch (SQLException | RuntimeException ex) {
       if (!this.warned.getAndSet(true)) {
         log.warn(
@@ -365,23 +316,10 @@ public final class CommitFence {
     try {
       connection.abort(Runnable::run);
       // A pool notices a failed statement, but not an abort.
-      execute(connection, "DO 0");
+      execute(connection, "SELECT 1");
     } catch (SQLException | RuntimeException ex) {
       log.debug("The connection is aborted", ex);
     }
-  }
-
-  /**
-   * A statement that sets each variable that bounds how long a session may be idle in a
-   * transaction. MariaDB alone runs what is in the comment: if these are set, {@code wait_timeout}
-   * does not count there.
-   */
-  private static String ofEach(String assignments) {
-    return "SET %s /*M! , %s, %s */"
-        .formatted(
-            assignments.formatted("wait_timeout"),
-            assignments.formatted("idle_write_transaction_timeout"),
-            assignments.formatted("idle_readonly_transaction_timeout"));
   }
 
   private static void execute(Connection connection, String sql) throws SQLException {
@@ -390,13 +328,6 @@ public final class CommitFence {
     }
   }
 
-  /**
-   * The entry of a term in the history.
-   *
-   * @param readOnly what makes its server read-only; empty if it accepts writes
-   */
-  private record Entry(String leaderId, boolean isOpen, String readOnly) {}
-
   /** Terms that cannot end before the transaction does. */
   public static final class Held implements AutoCloseable {
 
@@ -404,9 +335,12 @@ public final class CommitFence {
 
     private final Connection connection;
 
+    private final FenceLock lock;
+
     private boolean closed;
 
-    private Held(CommitFence fence, Connection connection) {
+    private Held(CommitFence fence, Connection connection, FenceLock lock) {
+      this.lock = lock;
       this.fence = fence;
       this.connection = connection;
     }
@@ -419,7 +353,7 @@ public final class CommitFence {
     public void close() {
       if (!this.closed) {
         this.closed = true;
-        this.fence.restore(this.connection, RESTORE);
+        this.fence.undo(this.connection, this.lock.restoration());
       }
     }
   }

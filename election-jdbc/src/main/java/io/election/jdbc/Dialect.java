@@ -1,89 +1,41 @@
 package io.election.jdbc;
 
 import io.election.ElectionSetupException;
-import java.util.Locale;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** The supported products and all differences between them. */
-enum Dialect {
-  MYSQL("MySQL", "@@server_uuid", "transaction_", "max_execution_time") {
+/**
+ * What differs between the supported products. The other classes write standard SQL, with times as
+ * {@code CURRENT_TIMESTAMP(6)} and as seconds by {@code EXTRACT(EPOCH FROM …)}.
+ */
+interface Dialect {
 
-    /**
-     * The LIMIT excludes no row. It keeps the inner query separate, so that it locks rows before
-     * the outer one.
-     */
-    @Override
-    String renewal(String changes, String held, int leases) {
-      return """
-          UPDATE (SELECT service_id AS id FROM leader_election FORCE INDEX (PRIMARY)
-                  WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED) free
-              STRAIGHT_JOIN leader_election l ON l.service_id = free.id
-          SET %s
-          """.formatted(held, leases, changes);
-    }
-  },
-  /** Has no server UUID. */
-  MARIADB(
-      "MariaDB", "CONCAT_WS(':', @@hostname, @@port, @@server_id)", "tx_", "max_statement_time") {
+  /** The name of the product, for people. */
+  String label();
 
-    /** A time-out of 0 means no wait here; MySQL treats it as one second. */
-    @Override
-    String renewal(String changes, String held, int leases) {
-      return """
-          SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-          UPDATE leader_election FORCE INDEX (PRIMARY)
-          SET %s
-          WHERE %s
-          """.formatted(changes, held);
-    }
-  };
+  /** The name in settings and in the log. */
+  String shortName();
 
-  private final String label;
-  private final String source;
-  private final String sourceDigest;
-  private final String transaction;
-  private final String statementTime;
+  /** Says a statement in the words of the product. */
+  String words(String sql);
 
-  Dialect(String label, String source, String transaction, String statementTime) {
-    this.label = label;
-    this.source = "CONCAT(%s, '/', DATABASE())".formatted(source);
-    this.sourceDigest = "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(this.source);
-    this.transaction = transaction;
-    this.statementTime = statementTime;
-  }
-
-  String label() {
-    return this.label;
-  }
+  /** A text as SQL, for statements without parameters. */
+  String literal(String text);
 
   /**
-   * An SQL expression that distinguishes one server from another, and the schemas of a server, of
-   * which one may be a copy of another.
+   * An SQL expression for the first hexadecimal digits of the {@linkplain Digest#of digest} of a
+   * text.
    */
-  String source() {
-    return this.source;
-  }
+  String digest(String text, int digits);
 
-  /**
-   * The {@linkplain Digest#of digest} of {@link #source()} as an SQL expression, for comparisons.
-   */
-  String sourceDigest() {
-    return this.sourceDigest;
-  }
+  /** An SQL expression for a text that may be long. */
+  String longText(String text);
 
-  /** The system variable for the transaction isolation. */
-  String isolation() {
-    return this.transaction + "isolation";
-  }
-
-  /** The system variable that makes transactions read-only. */
-  String readOnlyTransactions() {
-    return this.transaction + "read_only";
-  }
-
-  /** The system variable that bounds the time of statements; 0 means no bound. */
-  String statementTime() {
-    return this.statementTime;
-  }
+  /** A table in a FROM clause whose rows must be found by the primary key. */
+  String byPrimaryKey(String table);
 
   /**
    * A statement that renews leases without waiting for locks.
@@ -92,38 +44,123 @@ enum Dialect {
    * @param held the condition for the leases to renew
    * @param leases the maximum number of leases
    */
-  abstract String renewal(String changes, String held, int leases);
+  String renewal(String changes, String held, int leases);
+
+  /** A statement that deletes at most a thousand terms that meet a condition, the oldest first. */
+  String pruning(String condition);
 
   /**
-   * Determines the product.
-   *
-   * @param driverSays the product name that the driver reports; Connector/J reports MySQL for
-   *     MariaDB
-   * @param version the answer to {@code SELECT VERSION()}
-   * @throws ElectionSetupException if the product is not supported
+   * An SQL expression that distinguishes one server from another, and the schemas of a server, of
+   * which one may be a copy of another.
    */
-  static Dialect of(String driverSays, String version) {
-    String lower = version.toLowerCase(Locale.ROOT);
-    if (lower.contains("mariadb")) {
-      return MARIADB;
-    }
-    if (lower.contains("tidb") || lower.contains("vitess") || lower.contains("oceanbase")) {
-      throw unsupported(version);
-    }
-    if (!speaksMysql(driverSays)) {
-      throw unsupported(driverSays + " " + version);
-    }
-    return MYSQL;
+  String source();
+
+  /** The {@linkplain Digest#of digest} of {@link #source()} as SQL, for comparisons. */
+  default String sourceDigest() {
+    return digest(source(), 32);
   }
 
-  static boolean speaksMysql(String driverSays) {
-    return driverSays.equals("MySQL") || driverSays.equals("MariaDB");
+  /** An SQL expression for what keeps accounts from writing to the server; an empty text if nothing. */
+  String readOnly();
+
+  /** An SQL condition: whether the server commits each statement, so that what it confirms lasts. */
+  String commits();
+
+  /** The settings that {@link #commits()} depends on. */
+  String commitSettings();
+
+  /**
+   * Sets up a session, or determines what each call sets locally.
+   *
+   * @param where the database, for messages
+   * @param restSeconds how long the session may be idle
+   * @param lockSeconds how long the session waits for a lock of any kind
+   * @param warning takes a warning that is logged once
+   * @throws ElectionSetupException if the product, or the database, cannot hold the leases
+   */
+  SessionFacts setUp(
+      Statements session,
+      String where,
+      long restSeconds,
+      long lockSeconds,
+      Consumer<String> warning)
+      throws SQLException;
+
+  /** The statements that create the tables. */
+  Ddl ddl();
+
+  /** Describes a table of the session's schema; {@code null} if there is none of that name. */
+  @Nullable
+  Table find(Statements session, String name) throws SQLException;
+
+  /** The engine that a table must have, as {@link #find} describes it. */
+  String engine();
+
+  /**
+   * Refuses a lease table that belongs to something else.
+   *
+   * @throws ElectionSetupException if it does
+   */
+  default void refuseForeign(Table leases) {}
+
+  /**
+   * Refuses a history whose names are not distinguished exactly.
+   *
+   * @throws ElectionSetupException if they are not
+   */
+  void requireExactNames(Table history);
+
+  /** The statements that bring a lease table into shape; none if it is, or cannot be. */
+  default List<String> upgrade(Table leases) {
+    return List.of();
   }
+
+  /** Fails if the user lacks the right to create tables, where the product tells that beforehand. */
+  default void checkRights(Statements session) throws SQLException {}
+
+  /** Whether a transaction creates all tables or none. */
+  default boolean createsTogether() {
+    return false;
+  }
+
+  /** The statements that give an account the rights of the election. */
+  String grants(@Nullable String schema, @Nullable String account);
+
+  /** What to grant to a user who is to create the tables, as the beginning of a sentence. */
+  String rightsToCreate();
+
+  /** A query that shows who holds locks, for operators. */
+  String blockers();
+
+  /**
+   * Explains an error that only this product has.
+   *
+   * @param error what identifies it; see {@link SqlErrors#key}
+   * @param where the database
+   * @param text the server's message
+   * @param retry when the login is tried again
+   * @return {@code null} if there is nothing particular to say
+   */
+  @Nullable
+  String explain(String error, String where, String text, String retry);
+
+  /** A time in the unit of the driver's time-outs. */
+  String driverTimeout(int millis);
+
+  /** The driver's property, and its value, by which operators recognise the connections. */
+  Map.Entry<String, String> driverLabel();
+
+  /** Signals of hand-backs. */
+  Signals signals();
+
+  /** How a commit fence locks the entry of a term. */
+  FenceLock fenceLock();
 
   static ElectionSetupException unsupported(String found) {
     return new ElectionSetupException(
-        "The database of the election is " + found + ", which is neither MySQL nor MariaDB.",
-        "Let the election use a MySQL or MariaDB database, for instance by a DataSource bean with"
-            + " @ElectionDataSource. In tests without one, set as.election.enabled=false.");
+        "The database of the election is %s, which is none of MySQL, MariaDB and PostgreSQL."
+            .formatted(found),
+        "Let the election use one of these, for instance by a DataSource bean with"
+            + " @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
   }
 }

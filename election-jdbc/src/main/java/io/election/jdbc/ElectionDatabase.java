@@ -6,12 +6,13 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * connection taken from it is kept and never returned alive, because its session has settings of
  * the election. If the source waits for the network without bound, a call does not wait for it
  * longer than its own time allows, but each such attempt occupies a thread. Set {@code
- * connectTimeout} and {@code socketTimeout}, which both drivers leave unset.
+ * connectTimeout} and {@code socketTimeout}, which drivers leave unset.
  *
  * <p>Thread-safe.
  */
@@ -41,9 +42,10 @@ public final class ElectionDatabase {
   private final ThreadFactory threads;
   private final String credentials;
   private final AtomicInteger pending = new AtomicInteger();
-  private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
+  private final Set<String> warnings = ConcurrentHashMap.newKeySet();
   private volatile @Nullable String location;
   private volatile @Nullable String schema;
+  private volatile Dialect dialect;
 
   /**
    * Creates the database.
@@ -75,6 +77,7 @@ public final class ElectionDatabase {
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
+    this.dialect = Dialects.ofUrl(url);
     this.threads = threads;
   }
 
@@ -94,6 +97,7 @@ public final class ElectionDatabase {
     this.backoff = backoff;
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
+    this.dialect = Dialects.ofUrl(url);
     this.threads = threads;
   }
 
@@ -112,20 +116,22 @@ public final class ElectionDatabase {
     return location != null ? location : JdbcUrl.UNKNOWN;
   }
 
-  void learn(@Nullable String url) {
+  void learn(@Nullable String url, Dialect dialect) {
+    this.dialect = dialect;
     if (this.location == null && url != null) {
       this.location = new JdbcUrl(url).location();
     }
   }
 
-  /** Warns once that the server keeps the sessions of vanished clients for too long. */
-  void warnOfIdleTime(String found, String wanted) {
-    if (!this.toldOfLongRest.getAndSet(true)) {
-      log.warn(
-          "wait_timeout is {} in the sessions of the election in {}, although it was just set to {}: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for that long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)",
-          found,
-          location(),
-          wanted);
+  /** The dialect of the last connection; of the URL before the first. */
+  Dialect dialect() {
+    return this.dialect;
+  }
+
+  /** Logs a warning unless it was logged before. */
+  void warnOnce(String warning) {
+    if (this.warnings.add(warning)) {
+      log.warn("{}", warning);
     }
   }
 

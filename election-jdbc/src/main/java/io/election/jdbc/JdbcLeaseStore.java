@@ -24,7 +24,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores leases in the table {@code leader_election} of a MySQL or MariaDB database.
+ * Stores leases in the table {@code leader_election} of a MySQL, MariaDB or PostgreSQL database.
  *
  * <p>Uses connections of its own, one or with hand-back signals two, never one that other code uses
  * at the same time. After any failure the connection is closed hard and the next call opens
@@ -62,7 +62,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   private final Ticker ticker;
   private MemberTable members;
 
-  /** How the tables are created: the values of {@code as.election.mysql.schema}. */
+  /** How the tables are created: the values of {@code as.election.mysql.schema} and {@code as.election.postgresql.schema}. */
   public enum SchemaMode {
     /** The store creates and upgrades the tables; needs the rights to create and alter tables. */
     MIGRATE,
@@ -110,7 +110,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     this.restSeconds = Session.restSeconds(renewInterval);
     this.connection =
         new StoreConnection(database, this.schema, operationTimeout, this.restSeconds);
-    this.signal = new ReleaseSignal(this.connection, handBackSignals);
+    this.signal = new ReleaseSignal(this.connection, database, handBackSignals);
     this.renewal = new LeaseRenewal(database);
     this.history = new TermHistory(this.connection);
     this.designation = new Designation(this.history);
@@ -133,7 +133,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public String name() {
-    return "mysql";
+    return this.database.dialect().shortName();
   }
 
   @Override
@@ -153,7 +153,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       token = UUID.randomUUID();
       this.token = token;
     }
-    return new OwnerStamp(token, session.dialect().sourceDigest(), session.isUsable());
+    return new OwnerStamp(token, session.dialect(), session.isUsable());
   }
 
   /**

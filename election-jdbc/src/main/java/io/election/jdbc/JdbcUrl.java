@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 /**
  * A JDBC URL: its hosts, where it leads, what it sets, and what in it may be secret.
  *
- * <p>Neither driver looks for the host that accepts writes. Connector/J opens each connection to
- * the first host that answers, or to any host, and may change hosts after a commit.
+ * <p>By default no driver looks for the host that accepts writes. Connector/J opens each connection
+ * to the first host that answers, or to any host, and may change hosts after a commit.
  *
  * @param text a JDBC URL of any database, with its secrets
  */
@@ -28,7 +28,7 @@ public record JdbcUrl(String text) {
 
   /** Modes in which any of the hosts may be the one that accepts writes. */
   private static final Pattern ANY_HOST = Pattern.compile(
-      "(jdbc:(?:mysql|mariadb):)(?:(?:loadbalance|sequential|failover):)?//([^/?]*,[^/?]*)(.*)");
+      "(jdbc:(?:mysql|mariadb|postgresql):)(?:(?:loadbalance|sequential|failover):)?//([^/?]*,[^/?]*)(.*)");
 
   private static final Pattern ANY_HOST_WRITES =
       Pattern.compile("[?&]failOverReadOnly=false(&|$)", CASE_INSENSITIVE);
@@ -137,8 +137,13 @@ public record JdbcUrl(String text) {
       return List.of(this);
     }
     return hosts(any.group(2)).stream()
-        .map((host) -> new JdbcUrl(any.group(1) + "//" + host + any.group(3)))
+        .map((host) -> new JdbcUrl(any.group(1) + "//" + host + anyServer(any.group(3))))
         .toList();
+  }
+
+  /** Leaves out which kind of server the driver looks for: which one accepts writes is asked. */
+  private static String anyServer(String rest) {
+    return rest.replaceAll("(?<=[?&])targetServerType=[^&]*&?", "");
   }
 
   /** Splits at commas outside brackets. */

@@ -14,9 +14,7 @@ import org.slf4j.LoggerFactory;
  * leader_election_history}, and {@code leader_election_member}, without which the election still
  * works.
  *
- * <p>Migrations are run by a separate Flyway with its own history table ({@code
- * leader_election_schema_history}), and only if the tables are incomplete. Nothing on the classpath
- * is visible to another Flyway. The application's own migrations are therefore not disturbed.
+ * <p>Migrations are run only if the tables are incomplete, and apart from the application's own.
  *
  * <p>Thread-safe.
  */
@@ -75,22 +73,24 @@ final class LeaderElectionSchema {
       return;
     }
     LeaseTables tables = inspect();
-    List<String> missing = Migration.missing(tables);
-    if (LeaseTables.isDispensable(missing)) {
+    List<String> missing = tables.missing();
+    if (tables.isDispensable(missing)) {
       attempt(missing, tables);
     } else {
       if (!this.migrates) {
         throw new ElectionSetupException(
-            "The tables of the election in %s are incomplete, and as.election.mysql.schema=validate does not change them."
-                .formatted(this.database.location()),
-            "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
+            "The tables of the election in %s are incomplete, and as.election.%s.schema=validate does not change them."
+                .formatted(this.database.location(), this.database.dialect().shortName()),
+            "Run this, or set as.election.%s.schema=migrate:\n%s"
+                .formatted(this.database.dialect().shortName(), sql(missing)));
       }
       // A table that was renamed may come back. Only where nothing is left, as after Flyway's
       // clean(), the tables are created again.
-      if (missing.equals(this.dropped) || (this.seen && !tables.areGone())) {
+      if (missing.equals(this.dropped)
+          || ((this.seen || tables.areCreatedTogether()) && !tables.areGone())) {
         throw dropped(missing);
       }
-      migrate(missing, Migration.isUpgrade(tables));
+      migrate(missing, tables.isUpgrade());
     }
     this.dropped = List.of();
     this.seen = true;
@@ -111,7 +111,7 @@ final class LeaderElectionSchema {
       return;
     }
     try {
-      migrate(missing, Migration.isUpgrade(tables));
+      migrate(missing, tables.isUpgrade());
     } catch (LeaseStoreException | ElectionSetupException ex) {
       log.debug("The election continues without what could not be created", ex);
     }
@@ -122,9 +122,9 @@ final class LeaderElectionSchema {
     try {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
       LeaseTables tables = LeaseTables.find(session);
-      List<String> missing = Migration.missing(tables);
+      List<String> missing = tables.missing();
       if (!missing.isEmpty() && this.migrates) {
-        checkRights(session, missing);
+        checkRights(session, tables, missing);
       }
       return tables;
     } catch (SQLException ex) {
@@ -137,24 +137,18 @@ final class LeaderElectionSchema {
     }
   }
 
-  /**
-   * Checks the rights first, because Flyway would retry for ten seconds before it reports that they
-   * are missing.
-   */
-  private void checkRights(Session session, List<String> missing) throws SQLException {
+  private void checkRights(Session session, LeaseTables tables, List<String> missing)
+      throws SQLException {
     try {
-      // The server checks rights before it looks for the source table, so this never creates a
-      // table.
-      session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
+      session.dialect().checkRights(session);
     } catch (SQLException ex) {
-      if (SqlErrors.isMissingDdlRight(ex)) {
-        if (!LeaseTables.isDispensable(missing)) {
-          throw withoutRights(missing, ex);
-        }
-        this.denied = true;
-      } else if (!SqlErrors.isMissingTable(ex)) {
+      if (!SqlErrors.isMissingDdlRight(ex)) {
         throw ex;
       }
+      if (!tables.isDispensable(missing)) {
+        throw withoutRights(missing, ex);
+      }
+      this.denied = true;
     }
   }
 
@@ -162,8 +156,9 @@ final class LeaderElectionSchema {
     for (int attempt = 1; !migrated(missing, upgrade, attempt); attempt++) {
       pause();
     }
-    List<String> dropped = Migration.missing(inspect());
-    if (!LeaseTables.isDispensable(dropped)) {
+    LeaseTables tables = inspect();
+    List<String> dropped = tables.missing();
+    if (!tables.isDispensable(dropped)) {
       this.dropped = dropped;
       throw dropped(dropped);
     }
@@ -174,8 +169,12 @@ final class LeaderElectionSchema {
 
   private ElectionSetupException dropped(List<String> missing) {
     return new ElectionSetupException(
-        "Tables of the election are missing in %s, or parts of them, although they were complete once, or created once (see leader_election_schema_history): they were dropped or changed."
-            .formatted(this.database.location()),
+        "Tables of the election are missing in %s, or parts of them, although they were complete once, or created once%s: they were dropped or changed."
+            .formatted(
+                this.database.location(),
+                this.database.dialect().createsTogether()
+                    ? ""
+                    : " (see leader_election_schema_history)"),
         "They are not created again automatically. If this was unintended, run:\n" + sql(missing));
   }
 
@@ -183,9 +182,13 @@ final class LeaderElectionSchema {
   private boolean migrated(List<String> missing, boolean upgrade, int attempt)
       throws LeaseStoreException {
     try {
-      SchemaMigrator.run(this.database, upgrade);
+      if (this.database.dialect().createsTogether()) {
+        SchemaMigrator.create(this.database, missing);
+      } else {
+        SchemaMigrator.run(this.database, upgrade);
+      }
       return true;
-    } catch (RuntimeException ex) {
+    } catch (SQLException | RuntimeException ex) {
       if (SqlErrors.isMissingDdlRight(ex)) {
         throw withoutRights(missing, ex);
       }
@@ -202,16 +205,19 @@ final class LeaderElectionSchema {
     return new ElectionSetupException(
         "The tables of the election in %s are not complete, and the database user may not create them (%s)."
             .formatted(this.database.location(), SqlErrors.text(cause)),
-        "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as a user who may, and set as.election.mysql.schema=validate:\n"
-            + sql(missing),
+        "%s; or run this as a user who may, and set as.election.%s.schema=validate:\n%s"
+            .formatted(
+                this.database.dialect().rightsToCreate(),
+                this.database.dialect().shortName(),
+                sql(missing)),
         cause);
   }
 
   /**
-   * Whether another node may have been migrating at the same time. Flyway then also fails without
-   * an SQL error, for instance because its history is no longer empty.
+   * Whether another node may have been migrating at the same time. The migration may then also fail
+   * without an SQL error, for instance because its own history is no longer empty.
    */
-  private static boolean isWorthAnotherAttempt(RuntimeException ex) {
+  private static boolean isWorthAnotherAttempt(Exception ex) {
     return SqlErrors.isMadeByAnother(ex)
         || SqlErrors.isLockTrouble(ex)
         || !SqlErrors.isOfDatabase(ex);

@@ -33,7 +33,9 @@ final class LeaseRenewal {
       return session
           .dialect()
           .renewal(
-              this.stamp.renewal(), held(this.nodeId, this.terms, this.stamp), this.terms.size());
+              this.stamp.renewal(),
+              held(session, this.nodeId, this.terms, this.stamp),
+              this.terms.size());
     }
 
     @Override
@@ -107,20 +109,22 @@ final class LeaseRenewal {
   private Renewals renewUnlocked(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String select = "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE "
-        + held(nodeId, terms, stamp);
+    String leases = session.dialect().byPrimaryKey(LeaseTables.LEASES);
+    String select =
+        "SELECT service_id FROM %s WHERE %s".formatted(leases, held(session, nodeId, terms, stamp));
     Set<String> renewed = new HashSet<>(
-        session.query(select + " FOR UPDATE SKIP LOCKED", (row) -> Session.string(row, 1)));
+        session.query(select + " FOR UPDATE SKIP LOCKED", (row) -> Columns.string(row, 1)));
     if (!renewed.isEmpty()) {
       session.update(
           """
-          UPDATE leader_election FORCE INDEX (PRIMARY)
+          UPDATE %s
           SET %s
           WHERE service_id IN (%s) AND %s
-          """.formatted(stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
+          """.formatted(
+                  leases, stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
           renewed.toArray());
     }
-    Set<String> locked = new HashSet<>(session.query(select, (row) -> Session.string(row, 1)));
+    Set<String> locked = new HashSet<>(session.query(select, (row) -> Columns.string(row, 1)));
     locked.removeAll(renewed);
     return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(locked, terms));
   }
@@ -140,15 +144,16 @@ final class LeaseRenewal {
   }
 
   /** The condition for leases that this node holds, without parameters. */
-  private static String held(String nodeId, Map<String, Long> terms, OwnerStamp stamp) {
+  private static String held(
+      Session session, String nodeId, Map<String, Long> terms, OwnerStamp stamp) {
     StringJoiner names = new StringJoiner(", ");
     StringJoiner numbered = new StringJoiner(", ");
     terms.forEach((serviceId, term) -> {
-      String name = Session.literal(serviceId);
+      String name = session.dialect().literal(serviceId);
       names.add(name);
       numbered.add("(%s, %s)".formatted(name, term));
     });
     return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(names, Session.literal(nodeId), numbered, stamp.isMine());
+        .formatted(names, session.dialect().literal(nodeId), numbered, stamp.isMine());
   }
 }

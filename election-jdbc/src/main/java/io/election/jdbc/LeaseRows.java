@@ -31,8 +31,8 @@ final class LeaseRows {
    * usable. The time is compared as a number of seconds, which no time zone changes.
    */
   private static final String AS_SEEN = """
-       AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
-       AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ? AND %s
+       AND leader_id = ? AND term = ? AND version = ? AND lease_millis IS NOT DISTINCT FROM ?
+       AND EXTRACT(EPOCH FROM last_active_time) IS NOT DISTINCT FROM ? AND %s = ? AND %s
       """;
 
   private final Set<String> strays = new HashSet<>();
@@ -74,7 +74,9 @@ final class LeaseRows {
       return LeaseRows.sql(
           session,
           this.stamp,
-          this.serviceIds.stream().map(Session::literal).collect(Collectors.joining(", ")));
+          this.serviceIds.stream()
+              .map(session.dialect()::literal)
+              .collect(Collectors.joining(", ")));
     }
 
     @Override
@@ -86,31 +88,31 @@ final class LeaseRows {
   /**
    * A read of the rows of elections. It reads the history only for unknown leases and for rows that
    * were written by hand. Columns are numbers where they can be. The last one is null if the server
-   * is usable. Its type, a long text, lets Connector/J keep a row as it arrived, instead of as an
-   * array for each column.
+   * is usable. Its type, a long text, lets a driver keep a row as it arrived, instead of as an array
+   * for each column.
    *
    * @param names the elections, as SQL
    */
   private static String sql(Session session, OwnerStamp stamp, String names) {
     return """
         SELECT service_id, leader_id, term, version, lease_millis,
-            CAST(UNIX_TIMESTAMP(last_active_time) * 1000000 AS SIGNED),
+            CAST(EXTRACT(EPOCH FROM last_active_time) * 1000000 AS BIGINT),
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            CAST((UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time)) * 1000
-                AS SIGNED),
+            CAST((EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) - EXTRACT(EPOCH FROM last_active_time))
+                * 1000 AS BIGINT),
             %s,
             CASE WHEN %s THEN (
                 SELECT MAX(h.term) FROM leader_election_history h
                 WHERE h.service_id = l.service_id) END,
-            CASE WHEN %s THEN NULL ELSE CAST(CONCAT_WS(' ', %s) AS CHAR(70000)) END
+            CASE WHEN %s THEN NULL ELSE %s END
         FROM leader_election l WHERE service_id IN (%s)
         """.formatted(
             stamp.isCurrent(),
             TermHistory.MUST_COMPARE,
             session.isUsable(),
-            session.usability(),
+            session.dialect().longText("CONCAT_WS(' ', %s)".formatted(session.usability())),
             names);
   }
 
@@ -181,7 +183,7 @@ final class LeaseRows {
   }
 
   /** The readings of one answer. */
-  private static final class Readings implements Session.Reader<LeaseRow> {
+  private static final class Readings implements Reader<LeaseRow> {
 
     private final Map<String, Reading> found;
     private final String source;
@@ -214,11 +216,11 @@ final class LeaseRows {
         this.age = Duration.ofMillis(age);
       }
       Version version = new Version(
-          row.getLong(4), this.lease, Session.number(row, 10), this.micros, this.source);
+          row.getLong(4), this.lease, Columns.number(row, 10), this.micros, this.source);
       LeaseRow lease = new LeaseRow(
           this.leaders.read(row, 2, this.rows),
           row.getLong(3),
-          LeaseRow.leaseMillis(this.lease, Session.number(row, 7)),
+          LeaseRow.leaseMillis(this.lease, Columns.number(row, 7)),
           version,
           row.getBoolean(9));
       this.found.put(this.names.read(row, 1, this.rows), new Reading(lease, this.age));

@@ -1,26 +1,25 @@
 package io.election.jdbc;
 
 import io.election.ElectionSetupException;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The tables that a database has, and the shape that they must have. The election can do without
  * the member table, whose shape is not checked.
  *
+ * @param dialect what the product calls them
  * @param leases the lease table; {@code null} if there is none
  * @param history the history table; {@code null} if there is none
  * @param members the member table; {@code null} if there is none
  */
 record LeaseTables(
+    Dialect dialect,
     @Nullable Table leases,
     @Nullable Table history,
     @Nullable Table members) {
@@ -29,46 +28,54 @@ record LeaseTables(
   static final String HISTORY = "leader_election_history";
   static final String MEMBERS = "leader_election_member";
 
-  /**
-   * Allows a primary key of more than 767 bytes. A table from an older server may not allow that: a
-   * table without an explicit row format keeps the format of the server that created it.
-   */
-  static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
-
-  private static final String DDL = read("leader-election.sql");
-
-  private static final String[] CREATE = DDL.split("(?m);$\\R?");
-
-  static final String CREATE_LEASES = CREATE[0];
-
-  static final String CREATE_HISTORY = CREATE[1];
-
-  static final String CREATE_MEMBERS = CREATE[2];
-
-  /** All tables, for an operator to run: the file {@code leader-election.sql}. */
-  static String ddl() {
-    return DDL.strip();
-  }
-
-  private static String read(String name) {
-    try (InputStream file = LeaseTables.class.getResourceAsStream(name)) {
-      return new String(
-          Objects.requireNonNull(file, () -> name + " is missing beside this class")
-              .readAllBytes(),
-          StandardCharsets.UTF_8);
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-  }
-
   static LeaseTables find(Session session) throws SQLException {
+    Dialect dialect = session.dialect();
     return new LeaseTables(
-        Table.find(session, LEASES), Table.find(session, HISTORY), Table.find(session, MEMBERS));
+        dialect,
+        dialect.find(session, LEASES),
+        dialect.find(session, HISTORY),
+        dialect.find(session, MEMBERS));
+  }
+
+  /** The statements that create the tables that are not there. */
+  List<String> toCreate() {
+    Ddl ddl = this.dialect.ddl();
+    return Stream.of(
+            this.leases == null ? ddl.leases() : null,
+            this.history == null ? ddl.history() : null,
+            this.members == null ? ddl.members() : null)
+        .filter(Objects::nonNull)
+        .toList();
+  }
+
+  /** The statements that a lease table of an older tool needs. */
+  List<String> toUpgrade() {
+    return this.leases != null ? this.dialect.upgrade(this.leases) : List.of();
+  }
+
+  /**
+   * Returns the statements that bring tables into the required shape; none if they have it.
+   *
+   * @throws ElectionSetupException if no statement of ours can do that
+   */
+  List<String> missing() {
+    check();
+    return Stream.concat(toCreate().stream(), toUpgrade().stream()).toList();
   }
 
   /** Whether the missing statements create only what the election can do without. */
-  static boolean isDispensable(List<String> missing) {
-    return missing.stream().allMatch(CREATE_MEMBERS::equals);
+  boolean isDispensable(List<String> missing) {
+    return missing.stream().allMatch(this.dialect.ddl().members()::equals);
+  }
+
+  /** Whether there is a lease table that must be changed. */
+  boolean isUpgrade() {
+    return !toUpgrade().isEmpty();
+  }
+
+  /** Whether no start that failed half-way leaves some of the tables without the others. */
+  boolean areCreatedTogether() {
+    return this.dialect.createsTogether();
   }
 
   /** Whether none of the tables is there. */
@@ -83,6 +90,7 @@ record LeaseTables(
    */
   void check() {
     if (this.leases != null) {
+      this.dialect.refuseForeign(this.leases);
       checkLeases(this.leases);
     }
     if (this.history != null) {
@@ -90,18 +98,7 @@ record LeaseTables(
     }
   }
 
-  private static void checkLeases(Table table) {
-    if (table.names().containsAll(Set.of("id", "name", "node", "last_seen_active"))) {
-      throw new ElectionSetupException(
-          "The table leader_election belongs to another election tool, with the columns %s."
-              .formatted(table.describe()),
-          """
-          Stop that tool on all nodes, since it would not see our leader. Then keep its table under another name and run:
-          RENAME TABLE leader_election TO leader_election_before_conversion;
-          %s
-          INSERT INTO leader_election (service_id, leader_id, last_active_time)
-              SELECT name, node, last_seen_active FROM leader_election_before_conversion;""".formatted(ddl()));
-    }
+  private void checkLeases(Table table) {
     List<String> faults = faults(table, List.of("service_id"));
     expectName(table, "service_id", faults);
     expectName(table, "leader_id", faults);
@@ -125,10 +122,10 @@ record LeaseTables(
             "lease_millis",
             "seal"),
         faults);
-    refuse(table, faults, CREATE_LEASES);
+    refuse(table, faults, this.dialect.ddl().leases());
   }
 
-  private static void checkHistory(Table table) {
+  private void checkHistory(Table table) {
     List<String> faults = faults(table, List.of("service_id", "term"));
     expectName(table, "service_id", faults);
     expectName(table, "leader_id", faults);
@@ -146,37 +143,17 @@ record LeaseTables(
         table,
         Set.of("service_id", "term", "leader_id", "lease_millis", "elected_at", "reason"),
         faults);
-    refuse(table, faults, CREATE_HISTORY);
-    if (!table.columns().stream().filter(LeaseTables::isName).allMatch(Table.Column::isExactName)) {
-      throw new ElectionSetupException(
-          "The names in the table %s are not varchar(%s) or longer with the collation utf8mb4_bin. Found the columns %s."
-              .formatted(table.name(), Table.NAME_LENGTH, table.describe()),
-          "Run this, and start again:\n" + exactNames(table) + ";");
-    }
+    refuse(table, faults, this.dialect.ddl().history());
+    this.dialect.requireExactNames(table);
   }
 
-  /** Returns the statement that gives the names in the history the required collation. */
-  private static String exactNames(Table history) {
-    return """
-        ALTER TABLE leader_election_history
-            MODIFY service_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            MODIFY leader_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            %s\
-        """.formatted(
-            history.nameLength("service_id"), history.nameLength("leader_id"), LONG_KEYS);
-  }
-
-  private static boolean isName(Table.Column column) {
-    return column.name().equals("service_id") || column.name().equals("leader_id");
-  }
-
-  private static List<String> faults(Table table, List<String> primaryKey) {
+  private List<String> faults(Table table, List<String> primaryKey) {
     List<String> faults = new ArrayList<>();
     if (!table.type().equals("BASE TABLE")) {
       faults.add("it is a " + table.type());
     } else {
-      if (!table.engine().equals("InnoDB")) {
-        faults.add("its engine is " + table.engine() + ", not InnoDB");
+      if (!table.engine().equals(this.dialect.engine())) {
+        faults.add("its engine is " + table.engine() + ", not " + this.dialect.engine());
       }
       if (table.primaryKey().isEmpty()) {
         faults.add("it has no primary key; add one by ALTER TABLE %s ADD PRIMARY KEY (%s)"
@@ -233,7 +210,7 @@ record LeaseTables(
             .formatted(table.name(), String.join("; ", faults), table.describe()),
         """
         If it belongs to something else, let the election use another database of the server. If nothing uses it, rename it and start again:
-        RENAME TABLE %s TO %s_old;
+        ALTER TABLE %s RENAME TO %s_old;
         Expected is:
         %s;""".formatted(table.name(), table.name(), expected));
   }

@@ -194,19 +194,19 @@ final class MemberTable {
     long asked = this.ticker.read();
     try {
       session.query("""
-          SELECT node_id, UNIX_TIMESTAMP(joined_at), UNIX_TIMESTAMP(seen_at), eligible, version,
+          SELECT node_id, EXTRACT(EPOCH FROM joined_at), EXTRACT(EPOCH FROM seen_at), eligible, version,
               services, paused, lease_millis
           FROM leader_election_member ORDER BY joined_at, node_id
           """, (row) -> {
-        String nodeId = Session.string(row, 1);
-        String seenAt = Session.string(row, 3);
+        String nodeId = Columns.string(row, 1);
+        String seenAt = Columns.string(row, 3);
         times.put(nodeId, seenAt);
         if (!this.presence.isThere(nodeId, seenAt, row.getLong(8), asked)) {
           return nodeId;
         }
         // Most nodes take part in the same elections.
-        Services services = texts.computeIfAbsent(Session.string(row, 6), Services::parse);
-        String[] version = Session.string(row, 5).split(" ", 2);
+        Services services = texts.computeIfAbsent(Columns.string(row, 6), Services::parse);
+        String[] version = Columns.string(row, 5).split(" ", 2);
         Member member = new Member(
             nodeId,
             instant(row, 2),
@@ -218,7 +218,7 @@ final class MemberTable {
             "",
             Duration.ofMillis(row.getLong(8)),
             services.positions().getOrDefault("", ""));
-        Set<String> paused = Set.of(Session.string(row, 7).split(SEPARATOR));
+        Set<String> paused = Set.of(Columns.string(row, 7).split(SEPARATOR));
         for (String id : serviceIds) {
           if (services.ids().contains(id)) {
             String position = services.positions().getOrDefault(id, "");
@@ -254,7 +254,7 @@ final class MemberTable {
   }
 
   private static Instant instant(ResultSet row, int column) throws SQLException {
-    return Objects.requireNonNullElse(Session.instant(row, column), Instant.EPOCH);
+    return Objects.requireNonNullElse(Columns.instant(row, column), Instant.EPOCH);
   }
 
   void withdraw(Session session, String nodeId) throws SQLException {
@@ -281,8 +281,8 @@ final class MemberTable {
     Map<String, String> times = new HashMap<>();
     try {
       session.query(
-          "SELECT node_id, UNIX_TIMESTAMP(seen_at) FROM leader_election_member",
-          (row) -> times.put(Session.string(row, 1), Session.string(row, 2)));
+          "SELECT node_id, EXTRACT(EPOCH FROM seen_at) FROM leader_election_member",
+          (row) -> times.put(Columns.string(row, 1), Columns.string(row, 2)));
       this.presence.saw(times);
       List<Object> nodes = new ArrayList<>();
       List<Object> rows = new ArrayList<>();
@@ -295,7 +295,7 @@ final class MemberTable {
       });
       if (!nodes.isEmpty()) {
         session.update(
-            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND (node_id, UNIX_TIMESTAMP(seen_at)) IN (%s) AND %s"
+            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND (node_id, EXTRACT(EPOCH FROM seen_at)) IN (%s) AND %s"
                 .formatted(
                     Session.marks("?", nodes.size()),
                     Session.marks("(?, ?)", nodes.size()),

@@ -17,10 +17,10 @@ import java.util.UUID;
  * to another server.
  *
  * @param owner the process that writes, unique to it
- * @param source an expression for the server that executes the statement
+ * @param dialect names the server that executes the statement
  * @param usable the condition that this server is {@linkplain Session#isUsable() usable}
  */
-record OwnerStamp(UUID owner, String source, String usable) {
+record OwnerStamp(UUID owner, Dialect dialect, String usable) {
 
   /** The stamp of an update that adds one to the version and sets the time. */
   String renewed() {
@@ -45,17 +45,17 @@ record OwnerStamp(UUID owner, String source, String usable) {
   /** The assignments of a renewal, which stamps the record only if the stamp was still current. */
   String renewal() {
     return """
-        seal = IF(%s, %s, seal),
+        seal = CASE WHEN %s THEN %s ELSE seal END,
             version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)\
         """.formatted(isCurrent(), renewed());
   }
 
   private String text(String version, String time) {
-    return "CONCAT(%s, '/', %s, '/', %s, '/', UNIX_TIMESTAMP(%s))"
-        .formatted(ownerOfElection(), this.source, version, time);
+    return "CONCAT(%s, '/', %s, '/', %s, '/', EXTRACT(EPOCH FROM %s))"
+        .formatted(ownerOfElection(), this.dialect.sourceDigest(), version, time);
   }
 
   private String ownerOfElection() {
-    return "CONCAT('%s/', LEFT(SHA2(service_id, 256), 16))".formatted(this.owner);
+    return "CONCAT('%s/', %s)".formatted(this.owner, this.dialect.digest("service_id", 16));
   }
 }

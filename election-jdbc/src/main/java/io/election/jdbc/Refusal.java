@@ -18,11 +18,16 @@ enum Refusal {
    * User or password are wrong, or the driver broke the login off. A server counts both, and locks
    * the account for all its clients after a few.
    */
-  LOGIN(Set.of(1045, 1698), 30, 480, 0),
+  LOGIN(Set.of("1045", "1698", "28P01"), 30, 480, 0),
 
   /** The password may be right, but the account or this host may not connect. */
   ACCOUNT(
-      Set.of(1044, 1129, 1130, 1251, 1524, 1820, 1862, 3118, 3879, 3955, 4150, 4151), 30, 30, 0),
+      Set.of(
+          "1044", "1129", "1130", "1251", "1524", "1820", "1862", "3118", "3879", "3955", "4150",
+          "4151", "42501"),
+      30,
+      30,
+      0),
 
   /** The client does not trust the server's certificate, or it is not valid by the client's clock. */
   CERTIFICATE(Set.of(), 30, 30, 0),
@@ -33,13 +38,13 @@ enum Refusal {
   /**
    * No connection is left. Whoever cannot do without one tries again; who can leaves it to others.
    */
-  CROWDED(Set.of(1040, 1203), 0, 0, 300);
+  CROWDED(Set.of("1040", "1203", "53300"), 0, 0, 300);
 
   /** Errors that the driver itself raises have no number, or with MariaDB's driver a negative one. */
   private static final int HIGHEST_OF_DRIVER = 0;
 
   @SuppressWarnings("ImmutableEnumChecker") // Set.of is immutable
-  private final Set<Integer> codes;
+  private final Set<String> codes;
 
   private final Duration first;
 
@@ -47,7 +52,7 @@ enum Refusal {
 
   private final Duration spare;
 
-  Refusal(Set<Integer> codes, long first, long longest, long spare) {
+  Refusal(Set<String> codes, long first, long longest, long spare) {
     this.codes = codes;
     this.first = Duration.ofSeconds(first);
     this.longest = Duration.ofSeconds(longest);
@@ -61,12 +66,12 @@ enum Refusal {
    * @return the refusal; {@code null} if it is none
    */
   static @Nullable Refusal of(Throwable failure, boolean ofDriver) {
-    int code = SqlErrors.code(failure);
-    if (code == SqlErrors.USER_LIMIT) {
+    String key = SqlErrors.key(failure);
+    if (key.equals(SqlErrors.USER_LIMIT)) {
       return SqlErrors.text(failure).contains("max_user_connections") ? CROWDED : QUOTA;
     }
     for (Refusal refusal : values()) {
-      if (refusal.codes.contains(code)) {
+      if (refusal.codes.contains(key)) {
         return refusal;
       }
     }
@@ -74,7 +79,8 @@ enum Refusal {
       return CERTIFICATE;
     }
     boolean brokenOff = ofDriver
-        && code <= HIGHEST_OF_DRIVER
+        && SqlErrors.code(failure) <= HIGHEST_OF_DRIVER
+        && !SqlErrors.ofServer(SqlErrors.sqlState(failure))
         && failure instanceof SQLException
         && !SqlErrors.has(failure, IOException.class);
     return brokenOff || SqlErrors.sqlState(failure).startsWith("28") ? LOGIN : null;

@@ -6,8 +6,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The leader's side of {@link ReleaseWatch}. The store's connection holds the user-level lock that
- * is named after the node, and releases it after a lease was handed back. A failure here costs
+ * The leader's side of {@link ReleaseWatch}, on the store's connection. A failure here costs
  * followers a renew interval and nothing else.
  */
 final class ReleaseSignal {
@@ -17,6 +16,7 @@ final class ReleaseSignal {
   private static final long RETRY = Duration.ofSeconds(30).toNanos();
 
   private final StoreConnection connection;
+  private final ElectionDatabase database;
 
   /** Whether the settings and the server allow such locks. */
   private volatile boolean allowed;
@@ -24,8 +24,9 @@ final class ReleaseSignal {
   private boolean held;
   private long dueAt = System.nanoTime();
 
-  ReleaseSignal(StoreConnection connection, boolean allowed) {
+  ReleaseSignal(StoreConnection connection, ElectionDatabase database, boolean allowed) {
     this.connection = connection;
+    this.database = database;
     this.allowed = allowed;
     connection.onDropped(this::forget);
   }
@@ -35,15 +36,14 @@ final class ReleaseSignal {
   }
 
   /**
-   * Acquires the lock that followers of this node wait for, unless this connection holds it. If
-   * another connection holds it, a later call tries again; until then followers poll at their usual
-   * times.
+   * Prepares the signal that followers of this node wait for, unless that is done. If it is not
+   * possible now, a later call tries again; until then followers poll at their usual times.
    */
   void prepare(Session session, String nodeId) {
     long now = System.nanoTime();
     if (this.allowed && !this.held && now - this.dueAt >= 0) {
       this.dueAt = now + RETRY;
-      attempt(session, (own) -> this.held = ReleaseWatch.lock(own, nodeId, 0));
+      attempt(session, (own) -> this.held = own.dialect().signals().prepare(own, nodeId));
     }
   }
 
@@ -51,7 +51,7 @@ final class ReleaseSignal {
   void send(Session session, String nodeId) {
     if (this.held) {
       forget();
-      attempt(session, (own) -> ReleaseWatch.unlock(own, nodeId));
+      attempt(session, (own) -> own.dialect().signals().send(own, nodeId));
     }
   }
 
@@ -69,13 +69,14 @@ final class ReleaseSignal {
         this.connection.drop();
       } else if (!SqlErrors.isRefusal(ex)) {
         log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
-        // The lock may be held; the server frees it together with the connection.
+        // What may have been prepared ends together with the connection.
         this.connection.drop();
         this.dueAt = System.nanoTime() + RETRY;
       } else {
         this.allowed = false;
         log.info(
-            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it at their next poll, within a renew interval",
+            "{} does not let leaders signal that they hand a lease back ({}): followers notice it at their next poll, within a renew interval",
+            this.database.location(),
             SqlErrors.text(ex));
       }
     }

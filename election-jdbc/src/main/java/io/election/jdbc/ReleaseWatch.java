@@ -7,19 +7,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signals by user-level locks that a lease was handed back. The holder's connection holds a lock
- * that is named after the holder, and releases it when the holder hands a lease back; followers
- * wait for that lock. The server also frees the lock when the connection ends, which wakes a
- * follower in vain. The locks protect nothing, so it does no harm if another client takes one, or
- * if each server of a cluster has its own.
+ * Waits for the {@linkplain Dialect.Signals signal} that a lease was handed back.
  *
  * <p>Uses a connection of its own while it waits. If connections are scarce, it leaves them to
  * nodes that need one. After each wait in vain it stays disconnected for long enough that every
  * node that cannot connect tries again. It stays disconnected for longer once the server has
  * refused a connection.
- *
- * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking
- *     Functions</a>
  */
 final class ReleaseWatch implements ReleaseListener.Signal {
 
@@ -48,48 +41,12 @@ final class ReleaseWatch implements ReleaseListener.Signal {
     this.patience = patience;
   }
 
-  /**
-   * Acquires a holder's lock.
-   *
-   * @param seconds how long to wait for it
-   * @return whether the lock was acquired within that time
-   * @throws SQLException also if the server does not support such locks
-   */
-  static boolean lock(Session session, String holder, long seconds) throws SQLException {
-    return session
-        .query(
-            "SELECT GET_LOCK(?, ?)",
-            (row) -> row.getInt(1),
-            name(session.schema(), holder),
-            seconds)
-        .contains(1);
-  }
-
-  /**
-   * Releases a holder's lock.
-   *
-   * @return whether this session held it
-   */
-  static boolean unlock(Session session, String holder) throws SQLException {
-    return session
-        .query("SELECT RELEASE_LOCK(?)", (row) -> row.getInt(1), name(session.schema(), holder))
-        .contains(1);
-  }
-
-  /**
-   * The name of a lock: at most 64 characters, and the same under every collation that the server
-   * compares with.
-   */
-  private static String name(String schema, String holder) {
-    return "leader_election:" + Digest.of(schema + '\n' + holder);
-  }
-
   @Override
   public boolean await(String holder, Runnable look) throws LeaseStoreException {
     if (this.database.isCrowded()) {
       throw new LeaseStoreException(
-          "%s had no connection left: for a while this node does not wait for leases to be handed back. If connections are scarce, set as.election.mysql.hand-back-signals=false on all nodes."
-              .formatted(this.database.location()));
+          "%s had no connection left: for a while this node does not wait for leases to be handed back. If connections are scarce, set as.election.%s.hand-back-signals=false on all nodes."
+              .formatted(this.database.location(), this.database.dialect().shortName()));
     }
     boolean heard = listen(holder, look);
     if (!heard) {
@@ -102,7 +59,7 @@ final class ReleaseWatch implements ReleaseListener.Signal {
     try {
       Session session = open();
       session.until(Deadline.in(this.patience.plus(this.operationTimeout)));
-      boolean free = lock(session, holder, this.patience.toSeconds());
+      boolean free = session.dialect().signals().await(session, holder, this.patience.toSeconds());
       if (free) {
         look.run();
       }
@@ -137,14 +94,6 @@ final class ReleaseWatch implements ReleaseListener.Signal {
   private Session open() throws SQLException {
     Session opened =
         Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
-    try {
-      // Keeps the wait out of the server's slow query log, which would otherwise get an entry a
-      // minute.
-      opened.execute("SET SESSION long_query_time = 3600");
-    } catch (SQLException | RuntimeException | Error ex) {
-      opened.discard();
-      throw ex;
-    }
     synchronized (this) {
       if (!this.closed) {
         this.session = opened;

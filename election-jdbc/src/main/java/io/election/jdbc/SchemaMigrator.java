@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -14,7 +15,10 @@ import org.flywaydb.core.api.migration.Context;
 import org.flywaydb.core.api.migration.JavaMigration;
 import org.jspecify.annotations.Nullable;
 
-/** Runs the migrations with a Flyway that is separate from the application's. */
+/**
+ * Runs the migrations with a Flyway that is separate from the application's, with a history table of
+ * its own. Nothing on the class path is visible to another Flyway.
+ */
 final class SchemaMigrator {
 
   private static final String HISTORY = "leader_election_schema_history";
@@ -45,12 +49,29 @@ final class SchemaMigrator {
     try {
       Flyway flyway = flyway(
           new BoundedDataSource(database, opened),
-          upgrade ? Stream.of(Migration.values()) : Stream.of(Migration.CREATE));
+          upgrade ? Stream.of(Migration.values()) : Stream.of(Migration.CREATE),
+          database.dialect());
       migrate(flyway);
     } finally {
       // A pool must not hand out sessions with our settings, and Flyway leaves some open when it
       // fails.
       opened.forEach(ElectionDatabase::discard);
+    }
+  }
+
+  /** Creates tables where data definition is part of a transaction; needs nothing to repeat. */
+  static void create(ElectionDatabase database, List<String> statements) throws SQLException {
+    Session session =
+        Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
+    try {
+      session.inTransaction(() -> {
+        for (String ddl : statements) {
+          session.execute(ddl);
+        }
+        return Optional.of(statements);
+      });
+    } finally {
+      session.discard();
     }
   }
 
@@ -71,7 +92,8 @@ final class SchemaMigrator {
         .anyMatch((migration) -> migration.getState().isFailed());
   }
 
-  private static Flyway flyway(DataSource dataSource, Stream<Migration> migrations) {
+  private static Flyway flyway(
+      DataSource dataSource, Stream<Migration> migrations, Dialect dialect) {
     return Flyway.configure(SchemaMigrator.class.getClassLoader())
         .dataSource(dataSource)
         .table(HISTORY)
@@ -79,7 +101,9 @@ final class SchemaMigrator {
         .baselineOnMigrate(true)
         .baselineVersion("0")
         .locations(new String[0])
-        .javaMigrations(migrations.map(Step::new).toArray(JavaMigration[]::new))
+        .javaMigrations(migrations
+            .map((migration) -> new Step(migration, dialect))
+            .toArray(JavaMigration[]::new))
         // A run that only creates tables does not know the migrations of an upgrade.
         .validateOnMigrate(false)
         .lockRetryCount(10)
@@ -87,7 +111,7 @@ final class SchemaMigrator {
   }
 
   /** Adapts a migration to Flyway. */
-  private record Step(Migration migration) implements JavaMigration {
+  private record Step(Migration migration, Dialect dialect) implements JavaMigration {
 
     @Override
     public MigrationVersion getVersion() {
@@ -111,7 +135,8 @@ final class SchemaMigrator {
 
     @Override
     public void migrate(Context context) throws SQLException {
-      Session session = Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)));
+      Session session =
+          Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)), this.dialect);
       for (String ddl : this.migration.ddl(LeaseTables.find(session))) {
         session.execute(ddl);
       }

@@ -1,8 +1,6 @@
 package io.election.jdbc;
 
-import io.election.ElectionSetupException;
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
@@ -12,82 +10,41 @@ import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.sql.Types;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A connection that is set up for the protocol. No statement waits beyond the deadline of the
  * current call.
  *
- * <p>Neither driver bounds a statement by default, {@code setQueryTimeout} opens another
- * connection, and {@code max_execution_time} does not bound writes. Therefore a network time-out is
- * set before each statement.
+ * <p>No driver bounds a statement by default, {@code setQueryTimeout} cancels statements, whose
+ * outcome is then unknown, and the time-outs of servers do not bound all waits. Therefore a network
+ * time-out is set before each statement.
  */
-final class Session {
-
-  /**
-   * An SQL expression for the settings that keep ordinary accounts from writing to the server, even
-   * if privileged ones may still write; an empty text if there are none. Newer versions of MariaDB
-   * show read_only as a word, which would be compared as zero. MySQL alone runs what is in the
-   * comment.
-   */
-  static final String READ_ONLY = """
-      CONCAT_WS(', ',
-          IF(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'), NULL,
-              CONCAT('read_only=', @@GLOBAL.read_only)),
-          IF(@@GLOBAL.innodb_read_only, 'innodb_read_only=1', NULL)
-          /*!50700 , IF(@@GLOBAL.super_read_only, 'super_read_only=1', NULL),
-          IF(@@GLOBAL.offline_mode, 'offline_mode=1', NULL) */)\
-      """;
-
-  /** An SQL condition: whether the server commits each statement, and no more than that. */
-  private static final String COMMITS =
-      "(@@SESSION.autocommit = 1 AND @@SESSION.completion_type = 'NO_CHAIN')";
-
-  private static final String NOW = "CURRENT_TIMESTAMP(6)";
-
-  /**
-   * The time of the server, as far as a column of type timestamp can hold it; that type ends in
-   * January 2038. Times in the tables are for people, and must not fail a statement that leads.
-   * From 2038-01-01 on they show that day, and differ in their microseconds alone.
-   */
-  private static final String STORABLE_NOW =
-      "LEAST(%1$s, FROM_UNIXTIME(2145916800) + INTERVAL MICROSECOND(%1$s) MICROSECOND)"
-          .formatted(NOW);
-
-  /** A parameter that arrives as another text if the driver escapes it, and the server does not. */
-  private static final String BACKSLASH = "\\x";
-
-  /** A text that means the same whatever the modes of the server and the driver. */
-  private static final Pattern PLAIN =
-      Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
+final class Session implements Statements {
 
   private final Connection connection;
   private Deadline deadline;
-  private Dialect dialect = Dialect.MYSQL;
-  private String source = "";
-  private String host = "";
-  private String account = "";
-  private @Nullable String schema;
+  private Dialect dialect;
+  private SessionFacts facts;
   private String usable = "";
+  private boolean inTransaction;
 
   /** The statements that are kept, by their classes. */
   private final Map<Class<?>, Prepared> kept = new HashMap<>();
 
   private record Prepared(Kept text, PreparedStatement statement) {}
 
-  private Session(Connection connection, Deadline deadline) {
+  private Session(Connection connection, Deadline deadline, Dialect dialect) {
     this.connection = connection;
     this.deadline = deadline;
+    this.dialect = dialect;
+    this.facts = new SessionFacts("", "", "", "", "", "", Long.MAX_VALUE);
   }
 
   /**
@@ -113,7 +70,15 @@ final class Session {
       throws SQLException {
     Connection connection = database.connect(deadline);
     try {
-      Session session = new Session(connection, deadline);
+      connection.setNetworkTimeout(Runnable::run, deadline.remainingMillis());
+      DatabaseMetaData metaData = connection.getMetaData();
+      String driverSays = metaData.getDatabaseProductName();
+      Dialect dialect = Dialects.of(driverSays);
+      if (dialect == null) {
+        throw Dialect.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
+      }
+      database.learn(metaData.getURL(), dialect);
+      Session session = new Session(connection, deadline, dialect);
       session.setUp(database, restSeconds, lockSeconds);
       return session;
     } catch (SQLException | RuntimeException | Error ex) {
@@ -128,77 +93,28 @@ final class Session {
   }
 
   /** Wraps a connection of other code without setting up its session. */
-  static Session of(Connection connection, Deadline deadline) {
-    return new Session(connection, deadline);
+  static Session of(Connection connection, Deadline deadline, Dialect dialect) {
+    return new Session(connection, deadline, dialect);
   }
 
   private void setUp(ElectionDatabase database, long restSeconds, long lockSeconds)
       throws SQLException {
-    bound();
-    DatabaseMetaData metaData = this.connection.getMetaData();
-    database.learn(metaData.getURL());
-    String driverSays = metaData.getDatabaseProductName();
-    if (!Dialect.speaksMysql(driverSays)) {
-      throw Dialect.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
-    }
-    // Drivers send only what they believe to be needed, so the SET statement below sets up the
-    // session. These calls update the state that drivers and pools remember.
-    this.connection.setReadOnly(false);
-    bound();
-    this.connection.setAutoCommit(true);
-    bound();
-    this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-    List<SessionSetting> settings = query(
-            "SELECT VERSION(), ? = x'5C78' LIMIT 1",
-            (row) -> {
-              this.dialect = Dialect.of(driverSays, string(row, 1));
-              return SessionSetting.of(this.dialect, row.getBoolean(2), restSeconds, lockSeconds);
-            },
-            BACKSLASH)
-        .get(0);
-    execute(settings.stream()
-        .map((setting) -> setting.variable() + " = " + setting.value())
-        .collect(Collectors.joining(", ", "SET SESSION ", "")));
-    String sql = "SELECT %s, CURRENT_USER(), DATABASE(), CONCAT(@@hostname, ':', @@port), %s, %s"
-        .formatted(
-            this.dialect.source(),
-            READ_ONLY,
-            settings.stream()
-                .map((setting) -> "@@SESSION." + setting.variable())
-                .collect(Collectors.joining(", ")));
-    query(sql, (row) -> {
-      this.source = string(row, 1);
-      this.account = string(row, 2);
-      this.schema = row.getString(3);
-      this.host = string(row, 4);
-      requireWritable(row, 5);
-      for (int i = 0; i < settings.size(); i++) {
-        settings.get(i).require(string(row, 6 + i), database);
-      }
-      return "";
-    });
-    if (this.schema == null) {
-      throw new ElectionSetupException(
-          "The JDBC URL of the election names no database (" + database.location() + ").",
-          "Add it to the URL: jdbc:mysql://host:3306/database.");
-    }
-    database.learnSchema(this.schema);
+    this.facts =
+        dialect().setUp(this, database.location(), restSeconds, lockSeconds, database::warnOnce);
+    Dialect exact = Dialects.of(this.facts.product());
+    this.dialect = exact != null ? exact : this.dialect;
+    database.learnSchema(this.facts.schema());
     this.usable = "%s = '%s' AND %s = '' AND %s"
-        .formatted(this.dialect.sourceDigest(), Digest.of(this.source), READ_ONLY, COMMITS);
+        .formatted(
+            dialect().sourceDigest(),
+            Digest.of(this.facts.source()),
+            dialect().readOnly(),
+            dialect().commits());
   }
 
-  /**
-   * Refuses a server that does not accept the writes of every account. It is a replica, or about to
-   * become one. Its rows may be old and must not be watched: when a replica becomes the primary, a
-   * follower would take over a row that its holder has meanwhile renewed elsewhere.
-   *
-   * @param column the column that shows {@link #READ_ONLY}
-   */
-  private static void requireWritable(ResultSet row, int column) throws SQLException {
-    String settings = string(row, column);
-    if (!settings.isEmpty()) {
-      throw new SQLException(settings, "HY000", SqlErrors.READ_ONLY_SERVER);
-    }
+  @Override
+  public void setLocally(String locally) {
+    this.facts = new SessionFacts("", "", "", "", "", locally, Long.MAX_VALUE);
   }
 
   /** Begins a call that must end by a deadline. */
@@ -216,7 +132,12 @@ final class Session {
 
   /** The server for which the session was set up. */
   String source() {
-    return this.source;
+    return this.facts.source();
+  }
+
+  /** After how many milliseconds the server ends the session if it is idle. */
+  long restMillis() {
+    return this.facts.restMillis();
   }
 
   /**
@@ -238,7 +159,8 @@ final class Session {
 
   /** The columns that {@link #requireUsable(ResultSet, int)} checks. */
   String usability() {
-    return "%s, %s, %s".formatted(this.dialect.source(), READ_ONLY, COMMITS);
+    return "%s, %s, %s"
+        .formatted(dialect().source(), dialect().readOnly(), dialect().commits());
   }
 
   /**
@@ -249,17 +171,18 @@ final class Session {
    * @return the server
    */
   String requireUsable(ResultSet row, int column) throws SQLException {
-    String found = string(row, column);
-    if (!found.equals(this.source)) {
+    String found = Columns.string(row, column);
+    if (!found.equals(source())) {
       throw new SQLNonTransientConnectionException(
           "it leads to another server now: %s, before it was %s (%s)"
-              .formatted(found, this.host, this.source),
+              .formatted(found, host(), source()),
           "08S01");
     }
-    requireWritable(row, column + 1);
+    Columns.requireWritable(row, column + 1);
     if (!row.getBoolean(column + 2)) {
       throw new SQLNonTransientConnectionException(
-          "its session has lost the autocommit or completion_type that was set, as behind a proxy that resets sessions",
+          "its session has lost the %s that was set, as behind a proxy that resets sessions"
+              .formatted(dialect().commitSettings()),
           "08S01");
     }
     return found;
@@ -267,35 +190,59 @@ final class Session {
 
   /** The server for which the session was set up, as host name and port, for display. */
   String host() {
-    return this.host;
+    return this.facts.host();
   }
 
-  /** The account that the server assigned to the session, as {@code user@host}. */
+  /** The account that the server assigned to the session. */
   String account() {
-    return this.account;
+    return this.facts.account();
   }
 
-  String schema() {
-    return this.schema != null ? this.schema : "";
+  @Override
+  public String schema() {
+    return this.facts.schema();
   }
 
-  /** Runs a statement without parameters and without a result. */
-  void execute(String sql) throws SQLException {
+  /** Whether each statement sets what it needs locally to its transaction. */
+  private boolean isLocal() {
+    return !this.facts.locally().isEmpty();
+  }
+
+  @Override
+  public void execute(String sql) throws SQLException {
     bound();
     try (Statement statement = this.connection.createStatement()) {
       statement.execute(sql);
+      if (isLocal()) {
+        RoundTrip.requireNoWarning(statement);
+      }
     }
   }
 
   /** Runs a write and returns the number of rows that it changed. */
   int update(String sql, @Nullable Object... parameters) throws SQLException {
+    if (isLocal()) {
+      return roundTrip(inlined(sql, parameters), RoundTrip::changedRows);
+    }
     try (PreparedStatement statement = prepare(sql, parameters)) {
       return statement.executeUpdate();
     }
   }
 
+  private <T> T roundTrip(String sql, RoundTrip.Outcome<T> outcome) throws SQLException {
+    bound();
+    return RoundTrip.run(
+        this.connection,
+        this.inTransaction ? "" : this.facts.locally(),
+        dialect().words(sql),
+        outcome);
+  }
+
   /** Runs a write that is kept, and returns the number of rows that it changed. */
   int update(Kept write) throws SQLException {
+    if (isLocal()) {
+      return update(write.sql(this));
+    }
     PreparedStatement statement = kept(write);
     bound();
     return statement.executeUpdate();
@@ -322,6 +269,10 @@ final class Session {
 
   /** Runs a query that is kept, and has its rows read. */
   void query(Kept query, Reader<?> reader) throws SQLException {
+    if (isLocal()) {
+      query(query.sql(this), reader);
+      return;
+    }
     PreparedStatement statement = kept(query);
     bound();
     try (ResultSet rows = statement.executeQuery()) {
@@ -331,16 +282,47 @@ final class Session {
     }
   }
 
-  <T> List<T> query(String sql, Reader<T> reader, @Nullable Object... parameters)
+  @Override
+  public <T> List<T> query(String sql, Reader<T> reader, @Nullable Object... parameters)
       throws SQLException {
+    if (isLocal()) {
+      return roundTrip(inlined(sql, parameters), (statement) -> {
+        try (ResultSet rows = statement.getResultSet()) {
+          return all(rows, reader);
+        }
+      });
+    }
     try (PreparedStatement statement = prepare(sql, parameters);
         ResultSet rows = statement.executeQuery()) {
-      List<T> result = new ArrayList<>();
-      while (rows.next()) {
-        result.add(reader.read(rows));
-      }
-      return result;
+      return all(rows, reader);
     }
+  }
+
+  private static <T> List<T> all(ResultSet rows, Reader<T> reader) throws SQLException {
+    List<T> result = new ArrayList<>();
+    while (rows.next()) {
+      result.add(reader.read(rows));
+    }
+    return result;
+  }
+
+  /** Writes parameters into a statement, so that no server keeps it prepared in a session. */
+  private String inlined(String sql, @Nullable Object... parameters) {
+    StringBuilder text = new StringBuilder(sql.length() + 16 * parameters.length);
+    int from = 0;
+    for (Object parameter : parameters) {
+      int mark = sql.indexOf('?', from);
+      text.append(sql, from, mark);
+      if (parameter instanceof String name) {
+        text.append(dialect().literal(name));
+      } else if (parameter instanceof BigDecimal number) {
+        text.append(number.toPlainString());
+      } else {
+        text.append(parameter != null ? parameter : "NULL");
+      }
+      from = mark + 1;
+    }
+    return text.append(sql, from, sql.length()).toString();
   }
 
   private PreparedStatement kept(Kept wanted) throws SQLException {
@@ -359,9 +341,10 @@ final class Session {
   }
 
   /** Prepares a statement, which the caller closes. */
-  PreparedStatement prepare(String sql, @Nullable Object... parameters) throws SQLException {
+  private PreparedStatement prepare(String sql, @Nullable Object... parameters)
+      throws SQLException {
     bound();
-    PreparedStatement statement = this.connection.prepareStatement(sql.replace(NOW, STORABLE_NOW));
+    PreparedStatement statement = this.connection.prepareStatement(dialect().words(sql));
     try {
       for (int i = 0; i < parameters.length; i++) {
         Object parameter = parameters[i];
@@ -391,15 +374,21 @@ final class Session {
    * does not have what was committed.
    */
   <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
-    execute("START TRANSACTION");
-    Optional<T> result = work.run();
-    execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
+    execute(isLocal() ? this.facts.locally() : "START TRANSACTION");
+    Optional<T> result;
+    this.inTransaction = true;
+    try {
+      result = work.run();
+      execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
+    } finally {
+      this.inTransaction = false;
+    }
     requireUsable();
     return result;
   }
 
-  /** The connection, for callers that use it in their own way from now on. */
-  Connection connection() {
+  @Override
+  public Connection connection() {
     return this.connection;
   }
 
@@ -407,35 +396,9 @@ final class Session {
     ElectionDatabase.discard(this.connection);
   }
 
-  private void bound() throws SQLException {
+  @Override
+  public void bound() throws SQLException {
     this.connection.setNetworkTimeout(Runnable::run, this.deadline.remainingMillis());
-  }
-
-  /** Reads a column, with an empty string instead of null. */
-  static String string(ResultSet row, int column) throws SQLException {
-    String text = row.getString(column);
-    return text != null ? text : "";
-  }
-
-  static @Nullable Long number(ResultSet row, int column) throws SQLException {
-    long number = row.getLong(column);
-    return row.wasNull() ? null : number;
-  }
-
-  /** Reads a column that is a number of seconds since 1970. */
-  static @Nullable Instant instant(ResultSet row, int column) throws SQLException {
-    BigDecimal seconds = row.getBigDecimal(column);
-    return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
-  }
-
-  /**
-   * A text as SQL, for {@linkplain Kept statements without parameters}. A plain one is encoded by
-   * the driver, as it is in parameters; any other is written as its bytes, which need no quoting.
-   */
-  static String literal(String text) {
-    return PLAIN.matcher(text).matches()
-        ? "'" + text + "'"
-        : "_utf8mb4 x'" + HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8)) + "'";
   }
 
   /** A comma-separated list of parameter markers. */
@@ -454,17 +417,6 @@ final class Session {
 
     /** Returns an equal one that does not share the caller's collections. */
     Kept copy();
-  }
-
-  /**
-   * Reads the current row.
-   *
-   * @param <T> the type of the result
-   */
-  @FunctionalInterface
-  interface Reader<T> {
-
-    T read(ResultSet row) throws SQLException;
   }
 
   /**

@@ -8,67 +8,81 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The errors of servers and drivers. The numbers are the server's: drivers agree on them, but not
- * on exception classes.
+ * The errors of servers and drivers. An error is identified by the server's number, on which drivers
+ * agree, other than on exception classes; or by its SQL state if the server has no numbers.
  */
 final class SqlErrors {
 
-  static final int READ_ONLY_SERVER = 1290;
+  /** A server to which not every account may write. */
+  static final String READ_ONLY_SERVER = "25006";
 
   /** Has several resources, of which one is the number of connections. */
-  static final int USER_LIMIT = 1226;
+  static final String USER_LIMIT = "1226";
 
-  static final int GROUP_CONFLICT = 3101;
+  static final String GROUP_CONFLICT = "3101";
 
-  private static final int MISSING_TABLE = 1146;
-  private static final int MISSING_COLUMN = 1054;
-  private static final int LOCKED_NOW = 3572;
-  private static final int SYNTAX = 1064;
-  private static final Set<Integer> LOCK_TROUBLE =
-      Set.of(1205, 1213, 1020, GROUP_CONFLICT, LOCKED_NOW);
-  private static final Set<Integer> INTERRUPTED = Set.of(1317, 1969, 3024);
+  private static final String LOCKED_NOW = "3572";
+  private static final String SYNTAX = "1064";
+  private static final Set<String> MISSING_TABLE = Set.of("1146", "42P01");
+  private static final Set<String> MISSING_COLUMN = Set.of("1054", "42703");
+  private static final Set<String> DUPLICATE_KEY = Set.of("1062", "1586", "23505");
+  private static final Set<String> LOCK_TROUBLE =
+      Set.of("1205", "1213", "1020", GROUP_CONFLICT, LOCKED_NOW, "55P03", "40P01", "40001");
+  private static final Set<String> INTERRUPTED = Set.of("1317", "1969", "3024", "57014");
   /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
-  private static final Set<Integer> REFUSED =
-      Set.of(1044, 1064, 1128, 1142, 1143, 1227, 1235, 1289, 1305, 1370);
+  private static final Set<String> REFUSED = Set.of(
+      "1044", SYNTAX, "1128", "1142", "1143", "1227", "1235", "1289", "1305", "1370", "42501");
 
   /**
    * An error without a number of its own. A cluster that prohibits a function names it in the text.
    */
-  private static final int UNKNOWN = 1105;
+  private static final String UNKNOWN = "1105";
 
-  static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
-  private static final Set<Integer> OUT_OF_REACH = Set.of(1044, 1049, SYNTAX, 1142, 1143, 1146);
-  private static final Set<Integer> NO_DDL_RIGHT = Set.of(1044, 1142, 1227);
-  private static final Set<Integer> MADE_BY_ANOTHER = Set.of(1007, 1050, 1060, 1061, 1062, 1091);
+  static final Set<String> NO_RIGHT = Set.of("1142", "1143", "42501");
+  private static final Set<String> OUT_OF_REACH =
+      Set.of("1044", "1049", SYNTAX, "1142", "1143", "1146", "42P01", "42501");
+  private static final Set<String> NO_DDL_RIGHT = Set.of("1044", "1142", "1227", "42501");
+  private static final Set<String> MADE_BY_ANOTHER =
+      Set.of("1007", "1050", "1060", "1061", "1062", "1091", "42P07", "42710", "23505");
 
   private SqlErrors() {}
 
   static boolean isMissingRight(SQLException ex) {
-    return NO_RIGHT.contains(ex.getErrorCode());
+    return NO_RIGHT.contains(key(ex));
   }
 
   static boolean isDuplicateKey(SQLException ex) {
-    return ex.getErrorCode() == 1062 || ex.getErrorCode() == 1586;
+    return DUPLICATE_KEY.contains(key(ex));
   }
 
   /**
    * Whether a lock wait timed out, or there was a deadlock or a conflict: the statement was undone.
    */
   static boolean isLockTrouble(Throwable ex) {
-    return LOCK_TROUBLE.contains(code(ex));
+    return LOCK_TROUBLE.contains(key(ex));
   }
 
   /** Whether retrying does not help, because the server will never do what was requested. */
   static boolean isRefusal(SQLException ex) {
     return !isConnectionLost(ex)
-        && (REFUSED.contains(code(ex)) || (code(ex) == UNKNOWN && text(ex).contains("GET_LOCK")));
+        && (REFUSED.contains(key(ex))
+            || (key(ex).equals(UNKNOWN) && text(ex).contains("GET_LOCK")));
   }
 
   /**
    * Whether the connection is lost. MariaDB's driver reports that with error numbers of its own.
    */
   static boolean isConnectionLost(SQLException ex) {
-    return code(ex) == 0 || sqlState(ex).startsWith("08");
+    String state = sqlState(ex);
+    return state.startsWith("08") || (code(ex) == 0 && !ofServer(state));
+  }
+
+  /**
+   * Whether the SQL state is one that a server without numbers reports, and no driver of another:
+   * those know general states alone.
+   */
+  static boolean ofServer(String state) {
+    return state.matches("(?!08|28)(?!..000|HY|S1).{5}") || state.matches("3D000|0A000");
   }
 
   /** Whether the answer did not come in time. */
@@ -78,12 +92,12 @@ final class SqlErrors {
 
   /** Whether the server does not support such a statement. */
   static boolean isSyntax(Throwable ex) {
-    return code(ex) == SYNTAX;
+    return key(ex).equals(SYNTAX);
   }
 
   /** Whether a row is locked and the statement was not allowed to wait. */
   static boolean isLockedNow(Throwable ex) {
-    return code(ex) == LOCKED_NOW;
+    return key(ex).equals(LOCKED_NOW);
   }
 
   /**
@@ -91,26 +105,26 @@ final class SqlErrors {
    * allows.
    */
   static boolean isInterrupted(Throwable ex) {
-    return isLockTrouble(ex) || INTERRUPTED.contains(code(ex));
+    return isLockTrouble(ex) || INTERRUPTED.contains(key(ex));
   }
 
   /**
    * Whether the server has no such table, hides it from this user, or is too old for the statement.
    */
   static boolean isOutOfReach(Throwable ex) {
-    return OUT_OF_REACH.contains(code(ex));
+    return OUT_OF_REACH.contains(key(ex));
   }
 
   static boolean isMissingTable(Throwable ex) {
-    return code(ex) == MISSING_TABLE;
+    return MISSING_TABLE.contains(key(ex));
   }
 
   static boolean isMissingColumn(Throwable ex) {
-    return code(ex) == MISSING_COLUMN;
+    return MISSING_COLUMN.contains(key(ex));
   }
 
   static boolean isMissingDdlRight(Throwable ex) {
-    return NO_DDL_RIGHT.contains(code(ex));
+    return NO_DDL_RIGHT.contains(key(ex));
   }
 
   /** Whether the cause is an error of the database or the driver. */
@@ -120,7 +134,7 @@ final class SqlErrors {
 
   /** Whether another client made the same change at the same time. */
   static boolean isMadeByAnother(Throwable ex) {
-    return MADE_BY_ANOTHER.contains(code(ex));
+    return MADE_BY_ANOTHER.contains(key(ex));
   }
 
   /**
@@ -157,6 +171,12 @@ final class SqlErrors {
         .orElse("")
         .replaceFirst("^\\(conn=\\d+\\) ", "")
         .strip();
+  }
+
+  /** The server's number of an error as text, or its SQL state if there is no number. */
+  static String key(Throwable ex) {
+    int code = code(ex);
+    return code != 0 ? Integer.toString(code) : sqlState(ex);
   }
 
   static int code(Throwable ex) {

@@ -121,7 +121,7 @@ final class StoreConnection {
 
   private Session session() throws SQLException, LeaseStoreException {
     Session session = this.session;
-    if (session != null && hasRestedTooLong()) {
+    if (session != null && hasRestedTooLong(session)) {
       drop();
       session = null;
     }
@@ -151,8 +151,8 @@ final class StoreConnection {
   }
 
   /** Whether the server has ended the connection, or will do so within the call. */
-  private boolean hasRestedTooLong() {
-    return System.nanoTime() - this.lastUse > this.restSeconds * 750_000_000L;
+  private boolean hasRestedTooLong(Session session) {
+    return System.nanoTime() - this.lastUse > session.restMillis() * 750_000L;
   }
 
   /**

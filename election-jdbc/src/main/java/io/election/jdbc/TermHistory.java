@@ -174,7 +174,7 @@ final class TermHistory {
     String sql =
         """
         SELECT service_id, term, leader_id,
-            UNIX_TIMESTAMP(elected_at), UNIX_TIMESTAMP(ended_at),
+            EXTRACT(EPOCH FROM elected_at), EXTRACT(EPOCH FROM ended_at),
             reason, end_reason, ended_by, end_note
         FROM (SELECT h.*,
                 ROW_NUMBER() OVER (PARTITION BY service_id ORDER BY term DESC) AS place
@@ -185,12 +185,12 @@ final class TermHistory {
     session.query(
         sql,
         (row) -> histories
-            .computeIfAbsent(Session.string(row, 1), (id) -> new ArrayList<>())
+            .computeIfAbsent(Columns.string(row, 1), (id) -> new ArrayList<>())
             .add(new PastTerm(
                 row.getLong(2),
-                Session.string(row, 3),
-                Objects.requireNonNullElse(Session.instant(row, 4), Instant.EPOCH),
-                Session.instant(row, 5),
+                Columns.string(row, 3),
+                Objects.requireNonNullElse(Columns.instant(row, 4), Instant.EPOCH),
+                Columns.instant(row, 5),
                 row.getString(6),
                 row.getString(7),
                 row.getString(8),
@@ -213,15 +213,13 @@ final class TermHistory {
     parameters.add(retention.toSeconds());
     try {
       return session.update(
-          """
-          DELETE FROM leader_election_history
-          WHERE (%s) AND UNIX_TIMESTAMP(ended_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - ?
-              AND %s
-          ORDER BY service_id, term LIMIT 1000
-          """.formatted(
+          session.dialect().pruning("""
+                  (%s) AND EXTRACT(EPOCH FROM ended_at)
+                      < EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) - ? AND %s
+                  """.formatted(
               String.join(
                   " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?")),
-              session.isUsable()),
+              session.isUsable())),
           parameters.toArray());
     } catch (SQLException ex) {
       if (!SqlErrors.isMissingRight(ex)) {

@@ -25,7 +25,7 @@ final class Texts {
     if (number < this.sent.size() && Arrays.equals(bytes, this.sent.get(number))) {
       return this.texts.get(number);
     }
-    String text = Session.string(row, column);
+    String text = Columns.string(row, column);
     if (bytes == null) {
       return text;
     }

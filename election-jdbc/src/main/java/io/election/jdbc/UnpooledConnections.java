@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -30,12 +31,6 @@ public final class UnpooledConnections {
 
   /** The name under which messages about the election's database are found. */
   private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
-
-  /**
-   * The property of both drivers for what the server's {@code performance_schema} shows of a
-   * connection.
-   */
-  private static final String ATTRIBUTES = "connectionAttributes";
 
   private final Supplier<Login> logins;
 
@@ -140,8 +135,7 @@ public final class UnpooledConnections {
       }
     }
     if (failure == null || readOnly) {
-      throw new SQLException(
-          String.join(", ", problems), "HY000", SqlErrors.READ_ONLY_SERVER, failure);
+      throw new SQLException(String.join(", ", problems), SqlErrors.READ_ONLY_SERVER, failure);
     }
     throw failure;
   }
@@ -154,14 +148,23 @@ public final class UnpooledConnections {
   private static boolean takesWrites(Connection connection) throws SQLException {
     boolean takesWrites = false;
     try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
-      takesWrites = row.next() && Session.string(row, 1).isEmpty();
+        ResultSet row = statement.executeQuery("SELECT " + readOnly(connection))) {
+      takesWrites = row.next() && Columns.string(row, 1).isEmpty();
       return takesWrites;
     } finally {
       if (!takesWrites) {
         connection.close();
       }
     }
+  }
+
+  private static String readOnly(Connection connection) throws SQLException {
+    String driverSays = connection.getMetaData().getDatabaseProductName();
+    Dialect dialect = Dialects.of(driverSays);
+    if (dialect == null) {
+      throw Dialect.unsupported(driverSays);
+    }
+    return dialect.readOnly();
   }
 
   private Connection open(Login login, JdbcUrl url, int millis) throws SQLException {
@@ -173,12 +176,15 @@ public final class UnpooledConnections {
       throws SQLException {
     Properties properties = new Properties();
     properties.putAll(login.settings().driverProperties());
-    // Connector/J bounds the handshake only by socketTimeout. With MariaDB's driver the values in
-    // the URL take precedence.
-    properties.setProperty("connectTimeout", Integer.toString(timeoutMillis));
-    properties.setProperty("socketTimeout", Integer.toString(timeoutMillis));
-    if (!url.sets(ATTRIBUTES) && !properties.containsKey(ATTRIBUTES)) {
-      properties.setProperty(ATTRIBUTES, "program_name:election");
+    // A driver may bound the handshake only by socketTimeout. The values in the URL may take
+    // precedence.
+    Dialect dialect = Dialects.ofUrl(url.text());
+    String timeout = dialect.driverTimeout(timeoutMillis);
+    properties.setProperty("connectTimeout", timeout);
+    properties.setProperty("socketTimeout", timeout);
+    Map.Entry<String, String> label = dialect.driverLabel();
+    if (!url.sets(label.getKey()) && !properties.containsKey(label.getKey())) {
+      properties.setProperty(label.getKey(), label.getValue());
     }
     if (login.username() != null) {
       properties.setProperty("user", login.username());

@@ -120,7 +120,7 @@ class BrokenStoresIT {
     };
 
     private static final String DIGEST =
-        either(Dialect.MYSQL.sourceDigest(), Dialect.MARIADB.sourceDigest());
+        either(MysqlDialect.MYSQL.sourceDigest(), MysqlDialect.MARIADB.sourceDigest());
 
     private final AtomicInteger made = new AtomicInteger();
     private final String found;

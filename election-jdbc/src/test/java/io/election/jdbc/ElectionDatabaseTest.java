@@ -25,7 +25,7 @@ class ElectionDatabaseTest {
     ElectionDatabase database = database(null, () -> null);
     assertThat(database.location()).isEqualTo("the election's database");
 
-    database.learn("jdbc:mysql://host:3306/app?password=s3cret");
+    database.learn("jdbc:mysql://host:3306/app?password=s3cret", MysqlDialect.MYSQL);
 
     assertThat(database.location()).isEqualTo("host:3306/app");
   }

@@ -276,11 +276,10 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   void tablesInAnyOtherCollationAreRefusedWithTheirConversion() throws Exception {
     for (String collation : collations()) {
       for (List<String> tables : List.of(
-          List.of(in(collation, LeaseTables.CREATE_LEASES), LeaseTables.CREATE_HISTORY),
-          List.of(LeaseTables.CREATE_LEASES, in(collation, LeaseTables.CREATE_HISTORY)),
+          List.of(in(collation, MysqlTables.DDL.leases()), MysqlTables.DDL.history()),
+          List.of(MysqlTables.DDL.leases(), in(collation, MysqlTables.DDL.history())),
           List.of(
-              in(collation, LeaseTables.CREATE_LEASES),
-              in(collation, LeaseTables.CREATE_HISTORY)))) {
+              in(collation, MysqlTables.DDL.leases()), in(collation, MysqlTables.DDL.history())))) {
         this.database = server().newDatabase();
         tables.forEach(this.database::execute);
 
@@ -362,7 +361,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
             "any other table",
             "CREATE TABLE leader_election (a int PRIMARY KEY, b varchar(10))",
             "its primary key is (a), not (service_id); it has no service_id; it has no leader_id",
-            "RENAME TABLE leader_election TO leader_election_old;"),
+            "ALTER TABLE leader_election RENAME TO leader_election_old;"),
         argumentSet(
             "a view",
             "CREATE VIEW leader_election AS SELECT 'a' AS service_id, 'b' AS leader_id",
@@ -375,8 +374,8 @@ class LeaderElectionSchemaIT extends ServerDatabase {
             leases),
         argumentSet(
             "a history with a unique key instead of the primary key",
-            LeaseTables.CREATE_LEASES + ";\n"
-                + LeaseTables.CREATE_HISTORY.replace("PRIMARY KEY", "UNIQUE KEY"),
+            MysqlTables.DDL.leases() + ";\n"
+                + MysqlTables.DDL.history().replace("PRIMARY KEY", "UNIQUE KEY"),
             "add one by ALTER TABLE leader_election_history ADD PRIMARY KEY (service_id, term)",
             "CREATE TABLE leader_election_history ("),
         argumentSet(
@@ -396,14 +395,13 @@ class LeaderElectionSchemaIT extends ServerDatabase {
             leases),
         argumentSet(
             "a history that lacks columns",
-            LeaseTables.CREATE_LEASES + ";\n" + LeaseTables.CREATE_HISTORY
+            MysqlTables.DDL.leases() + ";\n" + MysqlTables.DDL.history()
                 + ";\nALTER TABLE leader_election_history DROP end_reason, DROP ended_by, DROP end_note",
             "it has no end_reason; it has no ended_by; it has no end_note",
-            "RENAME TABLE leader_election_history TO leader_election_history_old;"),
+            "ALTER TABLE leader_election_history RENAME TO leader_election_history_old;"),
         argumentSet(
             "a history in another collation",
-            LeaseTables.CREATE_LEASES + ";\n"
-                + in("utf8mb4_general_ci", LeaseTables.CREATE_HISTORY),
+            MysqlTables.DDL.leases() + ";\n" + in("utf8mb4_general_ci", MysqlTables.DDL.history()),
             "The names in the table leader_election_history",
             "ALTER TABLE leader_election_history"));
   }
@@ -422,7 +420,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     assertThat(tables())
         .containsExactly(
             "leader_election_history", "leader_election_member", "leader_election_schema_history");
-    this.database.execute(LeaseTables.CREATE_LEASES);
+    this.database.execute(MysqlTables.DDL.leases());
     migrate();
     assertIsUsable();
   }
@@ -457,7 +455,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   @Test
   @Tag("default-server")
   void noStartFailsForLackOfTheMembers() throws Exception {
-    this.database.execute(LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY);
+    this.database.execute(MysqlTables.DDL.leases(), MysqlTables.DDL.history());
     Database.schema(this.database, SchemaMode.VALIDATE).ensure();
     schemaOf(this.database.newLeastPrivilegedUser()).ensure();
     assertThat(tables()).containsExactly("leader_election", "leader_election_history");

@@ -516,7 +516,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         "Run:\nCREATE TABLE leader_election (",
         "CREATE TABLE leader_election_history (");
 
-    this.database.execute(LeaseTables.CREATE_LEASES);
+    this.database.execute(MysqlTables.DDL.leases());
     assertThat(Leases.create(this.store, "billing", "a", 1000, 0).orElseThrow().term())
         .isEqualTo(2);
   }
@@ -615,8 +615,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   })
   void aReplicaIsKnownByTheNumberThatServersShowAndByTheWordThatNewerOnesDo(
       String shown, String readOnly) {
-    assertThat(
-            this.database.query("SELECT " + Session.READ_ONLY.replace("@@GLOBAL.read_only", shown)))
+    assertThat(this.database.query(
+            "SELECT " + MysqlDialect.READ_ONLY.replace("@@GLOBAL.read_only", shown)))
         .isEqualTo(readOnly);
   }
 

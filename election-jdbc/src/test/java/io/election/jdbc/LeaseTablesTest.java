@@ -27,13 +27,13 @@ class LeaseTablesTest {
 
   @Test
   void eachStatementCreatesItsTable() {
-    assertThat(LeaseTables.CREATE_LEASES)
+    assertThat(MysqlTables.DDL.leases())
         .startsWith("CREATE TABLE leader_election (")
         .endsWith("COMMENT='leader election'");
-    assertThat(LeaseTables.CREATE_HISTORY)
+    assertThat(MysqlTables.DDL.history())
         .startsWith("CREATE TABLE leader_election_history (")
         .endsWith("must stay'");
-    assertThat(LeaseTables.CREATE_MEMBERS)
+    assertThat(MysqlTables.DDL.members())
         .startsWith("CREATE TABLE leader_election_member (")
         .endsWith("may be emptied'");
   }
@@ -41,7 +41,7 @@ class LeaseTablesTest {
   @Test
   void thePageShowsTheFile() throws IOException {
     assertThat(Files.readString(Path.of("../docs/ddl.md")).replace("\r\n", "\n"))
-        .contains("```sql\n" + LeaseTables.ddl() + "\n```");
+        .contains("```sql\n" + MysqlTables.DDL.all() + "\n```");
   }
 
   /** A table as its documented DDL makes it. */
@@ -71,7 +71,7 @@ class LeaseTablesTest {
   }
 
   static Stream<Arguments> columns() {
-    return Stream.of(LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY)
+    return Stream.of(MysqlTables.DDL.leases(), MysqlTables.DDL.history())
         .map(LeaseTablesTest::table)
         .flatMap((table) ->
             table.columns().stream().map((column) -> Arguments.of(table.name(), column.name())));
@@ -81,18 +81,18 @@ class LeaseTablesTest {
   private static LeaseTables changed(String table, String column, UnaryOperator<String> edit) {
     Pattern line = Pattern.compile("(?m)^ +" + column + " .*$");
     List<Table> tables = Stream.of(
-            LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY, LeaseTables.CREATE_MEMBERS)
+            MysqlTables.DDL.leases(), MysqlTables.DDL.history(), MysqlTables.DDL.members())
         .map((ddl) -> ddl.startsWith("CREATE TABLE " + table + " ")
             ? line.matcher(ddl).replaceFirst((found) -> edit.apply(found.group()))
             : ddl)
         .map(LeaseTablesTest::table)
         .toList();
-    return new LeaseTables(tables.get(0), tables.get(1), tables.get(2));
+    return new LeaseTables(MysqlDialect.MYSQL, tables.get(0), tables.get(1), tables.get(2));
   }
 
   @Test
   void whatTheDdlMakesIsComplete() {
-    assertThat(Migration.missing(changed("leader_election", "term", UnaryOperator.identity())))
+    assertThat(changed("leader_election", "term", UnaryOperator.identity()).missing())
         .isEmpty();
   }
 
@@ -144,8 +144,8 @@ class LeaseTablesTest {
   @ValueSource(
       strings = {"utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb3_bin", "utf8mb4_general_ci"})
   void aNameOfAnotherCollationIsNotExact(String collation) {
-    assertThat(name("utf8mb4_bin").isExactName()).isTrue();
-    assertThat(name(collation).isExactName()).isFalse();
+    assertThat(MysqlTables.isExactName(name("utf8mb4_bin"))).isTrue();
+    assertThat(MysqlTables.isExactName(name(collation))).isFalse();
   }
 
   private static Table.Column name(String collation) {
@@ -154,7 +154,7 @@ class LeaseTablesTest {
   }
 
   private static void assertRefused(LeaseTables tables, String fault) {
-    assertThatThrownBy(() -> Migration.missing(tables))
+    assertThatThrownBy(() -> tables.missing())
         .isInstanceOfSatisfying(
             ElectionSetupException.class, (ex) -> assertThat(ex.found()).contains(fault));
   }

@@ -216,7 +216,7 @@ class ReleaseWatchIT extends ServerDatabase {
     });
 
     assertThat(logged)
-        .filteredOn((line) -> line.contains("GET_LOCK"))
+        .filteredOn((line) -> line.contains("does not let leaders signal"))
         .singleElement()
         .asString()
         .contains(refusal, "within a renew interval");

@@ -3,6 +3,7 @@ package io.election.jdbc;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * A session variable that is set and read back.
@@ -11,7 +12,7 @@ import java.util.List;
  * @param value the value to set, as SQL
  * @param shown the value that must be read back, as a regular expression
  */
-record SessionSetting(String variable, String value, String shown) {
+record MysqlSetting(String variable, String value, String shown) {
 
   private static final String WAIT_TIMEOUT = "wait_timeout";
 
@@ -21,21 +22,17 @@ record SessionSetting(String variable, String value, String shown) {
    *
    * @param escaped whether the server reads a backslash as the driver writes it
    */
-  static List<SessionSetting> of(
-      Dialect dialect, boolean escaped, long restSeconds, long lockSeconds) {
+  static List<MysqlSetting> of(boolean escaped, long restSeconds, long lockSeconds) {
     String lock = Long.toString(lockSeconds);
     String rest = Long.toString(restSeconds);
-    List<SessionSetting> settings = new ArrayList<>(List.of(
-        new SessionSetting("autocommit", "1", "1"),
-        // Under REPEATABLE READ an UPDATE that matches no row keeps its row lock.
-        new SessionSetting(dialect.isolation(), "'READ-COMMITTED'", "READ-COMMITTED"),
-        new SessionSetting(dialect.readOnlyTransactions(), "0", "0"),
+    return new ArrayList<>(List.of(
+        new MysqlSetting("autocommit", "1", "1"),
         // With CHAIN each COMMIT begins another transaction.
-        new SessionSetting("completion_type", "0", "NO_CHAIN"),
-        new SessionSetting("time_zone", "'+00:00'", "\\+00:00"),
+        new MysqlSetting("completion_type", "0", "NO_CHAIN"),
+        new MysqlSetting("time_zone", "'+00:00'", "\\+00:00"),
         // Connector/J quotes and escapes according to the modes that it found when it connected,
         // and does not notice that the pool's connection-init-sql has changed them.
-        new SessionSetting(
+        new MysqlSetting(
             "sql_mode",
             """
             CONCAT_WS(',',
@@ -45,33 +42,27 @@ record SessionSetting(String variable, String value, String shown) {
                 'STRICT_ALL_TABLES')\
             """.formatted(escaped),
             "(ANSI_QUOTES,)?(NO_BACKSLASH_ESCAPES,)?STRICT_ALL_TABLES"),
-        new SessionSetting("sql_safe_updates", "0", "0"),
+        new MysqlSetting("sql_safe_updates", "0", "0"),
         // Without this a low max_join_size refuses reads of several elections.
-        new SessionSetting("sql_big_selects", "1", "1"),
-        new SessionSetting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
-        new SessionSetting(dialect.statementTime(), "0", "0(\\.0+)?"),
-        new SessionSetting("innodb_lock_wait_timeout", lock, lock),
-        new SessionSetting("lock_wait_timeout", lock, lock),
-        new SessionSetting(WAIT_TIMEOUT, rest, rest)));
-    if (dialect == Dialect.MARIADB) {
-      // Within a transaction these count instead of wait_timeout, if they are set.
-      for (String kind : List.of("", "write_", "readonly_")) {
-        settings.add(new SessionSetting("idle_" + kind + "transaction_timeout", "0", "0"));
-      }
-    }
-    return settings;
+        new MysqlSetting("sql_big_selects", "1", "1"),
+        new MysqlSetting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
+        new MysqlSetting("innodb_lock_wait_timeout", lock, lock),
+        new MysqlSetting("lock_wait_timeout", lock, lock),
+        new MysqlSetting(WAIT_TIMEOUT, rest, rest)));
   }
 
   /**
    * Refuses a session whose variable differs from what was set. A different idle time only causes
    * a warning, because it matters only for vanished clients.
    */
-  void require(String found, ElectionDatabase database) throws SQLException {
+  void require(String found, String where, Consumer<String> warning) throws SQLException {
     if (found.matches(this.shown)) {
       return;
     }
     if (this.variable.equals(WAIT_TIMEOUT)) {
-      database.warnOfIdleTime(found, this.value);
+      warning.accept(
+          "wait_timeout is %s in the sessions of the election in %s, although it was just set to %s: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for that long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)"
+              .formatted(found, where, this.value));
       return;
     }
     throw new SQLException(

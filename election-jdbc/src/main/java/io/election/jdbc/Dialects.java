@@ -1,0 +1,28 @@
+package io.election.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+/** Finds the dialect of a database. */
+final class Dialects {
+
+  private Dialects() {}
+
+  /**
+   * Returns the dialect of a driver; the server may say more.
+   *
+   * @param driverSays the product name that the driver reports
+   * @return {@code null} if the product is not supported
+   */
+  static @Nullable Dialect of(String driverSays) {
+    return switch (driverSays) {
+      case "MySQL" -> MysqlDialect.MYSQL;
+      case "MariaDB" -> MysqlDialect.MARIADB;
+      default -> null;
+    };
+  }
+
+  /** Returns the dialect that a URL suggests, for messages before the first connection. */
+  static Dialect ofUrl(@Nullable String url) {
+    return url != null && url.contains(":mariadb:") ? MysqlDialect.MARIADB : MysqlDialect.MYSQL;
+  }
+}

@@ -1,0 +1,51 @@
+package io.election.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** How a product locks the entry of a term until a transaction of the application is over. */
+interface FenceLock {
+
+  /** Stands for an entry in a transaction that cannot write. */
+  FenceEntry NOTHING_TO_FENCE = new FenceEntry("", false, "transaction");
+
+  /**
+   * Reads and locks the entry of a term. Waits at most one second for a row, and for a table.
+   *
+   * @param history the history table
+   * @param undoing runs a statement that restores the session, or aborts the connection
+   * @param ifBounded whether to do so only in a session that the server ends if it is idle for
+   *     longer than that
+   * @param restSeconds how long the session may be idle while it holds the lock
+   * @return the entry, {@link #NOTHING_TO_FENCE}, or {@code null} if there is none
+   */
+  @Nullable
+  FenceEntry read(
+      Connection connection,
+      String history,
+      String serviceId,
+      long term,
+      BiConsumer<Connection, String> undoing,
+      boolean ifBounded,
+      long restSeconds)
+      throws SQLException;
+
+  /**
+   * Whether what bounds a session ends with its transaction, so that nothing must be restored.
+   */
+  boolean isLocal();
+
+  /** Lets the server end the session if it is idle for so long. Not used if that is local. */
+  void bound(Connection connection, long restSeconds) throws SQLException;
+
+  /** The statement that undoes {@link #bound}; correct even if that has not run. */
+  String restoration();
+
+  /** Whether a transaction of the session may read the history without an error. */
+  boolean reaches(Connection connection, String history) throws SQLException;
+
+  /** Quotes a name. */
+  String quoted(String name);
+}

@@ -1,0 +1,156 @@
+package io.election.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Locale;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Locks by {@code FOR SHARE}, in sessions whose time-outs are shortened and restored. */
+final class MysqlFenceLock implements FenceLock {
+
+  private static final String SHORTEN = ofEach("""
+      @election_%1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
+          SESSION %1$s = %%1$s
+      """);
+
+  /** Correct even if {@link #SHORTEN} has not run, or if this has run before. */
+  private static final String RESTORE = ofEach("""
+      SESSION %1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
+          @election_%1$s = NULL
+      """);
+
+  /** Whether the server ends the session itself if it is idle in a transaction for so long. */
+  private static final String BOUNDED = """
+      AND /*!50700 @@SESSION.wait_timeout */ /*M! GREATEST(
+          COALESCE(NULLIF(@@SESSION.idle_write_transaction_timeout, 0),
+              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout),
+          COALESCE(NULLIF(@@SESSION.idle_readonly_transaction_timeout, 0),
+              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout)) */ <= %s\
+      """;
+
+  private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";
+
+  private final String readOnly;
+
+  /**
+   * Creates the lock.
+   *
+   * @param readOnly an SQL expression for what makes the server read-only
+   */
+  MysqlFenceLock(String readOnly) {
+    this.readOnly = readOnly;
+  }
+
+  @Override
+  public @Nullable FenceEntry read(
+      Connection connection,
+      String history,
+      String serviceId,
+      long term,
+      BiConsumer<Connection, String> undoing,
+      boolean ifBounded,
+      long restSeconds)
+      throws SQLException {
+    String condition = ifBounded ? BOUNDED.formatted(restSeconds) : "";
+    // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
+    // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
+    String version = connection.getMetaData().getDatabaseProductVersion();
+    if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
+      return read(connection, history, serviceId, term, "", condition + MARIADB_LOCK);
+    }
+    String hint = "/*+ SET_VAR(lock_wait_timeout = 1) */";
+    try {
+      return read(connection, history, serviceId, term, hint, condition + " FOR SHARE NOWAIT");
+    } catch (SQLException ex) {
+      if (SqlErrors.isSyntax(ex)) {
+        // A proxy in front of MariaDB may report a version of MySQL.
+        return read(connection, history, serviceId, term, "", condition + MARIADB_LOCK);
+      }
+      if (!SqlErrors.isLockedNow(ex)) {
+        throw ex;
+      }
+    }
+    // MySQL has neither a statement nor a hint that waits one second for a row.
+    execute(connection, """
+        SET @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
+            SESSION innodb_lock_wait_timeout = 1
+        """);
+    try {
+      return read(connection, history, serviceId, term, hint, condition + " FOR SHARE");
+    } finally {
+      undoing.accept(
+          connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
+    }
+  }
+
+  private @Nullable FenceEntry read(
+      Connection connection, String history, String serviceId, long term, String hint, String lock)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement("""
+        SELECT %s leader_id, ended_at IS NULL, %s FROM %s
+        WHERE service_id = ? AND term = ? %s
+        """.formatted(hint, this.readOnly, history, lock))) {
+      statement.setString(1, serviceId);
+      statement.setLong(2, term);
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next()
+            ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), Columns.string(row, 3))
+            : null;
+      }
+    }
+  }
+
+  @Override
+  public boolean isLocal() {
+    return false;
+  }
+
+  @Override
+  public void bound(Connection connection, long restSeconds) throws SQLException {
+    execute(connection, SHORTEN.formatted(restSeconds));
+  }
+
+  @Override
+  public String restoration() {
+    return RESTORE;
+  }
+
+  /** An error leaves the transaction as it is. */
+  @Override
+  public boolean reaches(Connection connection, String history) {
+    return true;
+  }
+
+  @Override
+  public String quoted(String name) {
+    return quotedName(name);
+  }
+
+  static String quotedName(String name) {
+    return "`" + name.replace("`", "``") + "`";
+  }
+
+  /**
+   * A statement that sets each variable that bounds how long a session may be idle in a
+   * transaction. MariaDB alone runs what is in the comment: if these are set, {@code wait_timeout}
+   * does not count there.
+   */
+  private static String ofEach(String assignments) {
+    return "SET %s /*M! , %s, %s */"
+        .formatted(
+            assignments.formatted("wait_timeout"),
+            assignments.formatted("idle_write_transaction_timeout"),
+            assignments.formatted("idle_readonly_transaction_timeout"));
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+package io.election.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Statement;
+
+/**
+ * Sends a statement together with what it needs set, locally to its transaction, in one round trip.
+ * Nothing is left in the session, which a pooler gives to other clients between two transactions.
+ */
+final class RoundTrip {
+
+  private RoundTrip() {}
+
+  /**
+   * What a statement has returned.
+   *
+   * @param <T> the type of the outcome
+   */
+  @FunctionalInterface
+  interface Outcome<T> {
+
+    T of(Statement statement) throws SQLException;
+  }
+
+  /**
+   * Runs a statement.
+   *
+   * @param locally what begins its transaction, two statements; empty within a transaction
+   */
+  static <T> T run(Connection connection, String locally, String sql, Outcome<T> outcome)
+      throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.setEscapeProcessing(false);
+      if (locally.isEmpty()) {
+        statement.execute(sql);
+        return outcome.of(statement);
+      }
+      try {
+        statement.execute(locally + sql + ";\nCOMMIT");
+        requireNoWarning(statement);
+        statement.getMoreResults();
+        statement.getMoreResults();
+        return outcome.of(statement);
+      } catch (SQLException ex) {
+        rollBack(statement, ex);
+        throw ex;
+      }
+    }
+  }
+
+  static int changedRows(Statement statement) throws SQLException {
+    return statement.getUpdateCount();
+  }
+
+  /**
+   * Fails if there is a warning. A server confirms a commit whose copy to a standby was not awaited
+   * to its end, and only warns: its outcome is unknown.
+   */
+  static void requireNoWarning(Statement statement) throws SQLException {
+    SQLWarning warning = statement.getWarnings();
+    if (warning != null) {
+      throw new SQLException(
+          "confirmed with a warning, and thus unknown: " + warning.getMessage(),
+          warning.getSQLState(),
+          warning);
+    }
+  }
+
+  private static void rollBack(Statement statement, SQLException cause) {
+    try {
+      statement.execute("ROLLBACK");
+    } catch (SQLException ex) {
+      cause.addSuppressed(ex);
+    }
+  }
+}
