@@ -17,12 +17,15 @@ final class Dialects {
     return switch (driverSays) {
       case "MySQL" -> MysqlDialect.MYSQL;
       case "MariaDB" -> MysqlDialect.MARIADB;
+      case "PostgreSQL" -> PostgresqlDialect.INSTANCE;
       default -> null;
     };
   }
 
   /** Returns the dialect that a URL suggests, for messages before the first connection. */
   static Dialect ofUrl(@Nullable String url) {
-    return url != null && url.contains(":mariadb:") ? MysqlDialect.MARIADB : MysqlDialect.MYSQL;
+    return url != null && url.contains(":postgresql:")
+        ? PostgresqlDialect.INSTANCE
+        : MysqlDialect.MYSQL;
   }
 }

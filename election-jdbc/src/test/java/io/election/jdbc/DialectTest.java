@@ -7,6 +7,7 @@ import io.election.ElectionSetupException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class DialectTest {
 
@@ -20,6 +21,29 @@ class DialectTest {
   })
   void theVersionTellsTheProductWhateverTheDriverSays(String version, MysqlDialect dialect) {
     assertThat(MysqlDialect.ofVersion(version)).isEqualTo(dialect);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)",
+        "PostgreSQL 11.2-YB-2.20.1.0-b0 on x86_64-pc-linux-gnu",
+        "PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC, Redshift 1.0.63590",
+        "PostgreSQL 16 (Aurora DSQL)",
+        "PostgreSQL 9.4.26 (Greenplum Database 6.25.3)"
+      })
+  void whatOnlySpeaksTheProtocolIsNamed(String version) {
+    assertThatThrownBy(() -> PostgresqlDialect.supported(version, 160_000))
+        .isInstanceOf(ElectionSetupException.class)
+        .hasMessageContaining(version + ", which is none of MySQL, MariaDB and PostgreSQL");
+  }
+
+  @Test
+  void anOldPostgresqlIsRefused() {
+    String version = "PostgreSQL 13.14 on x86_64-pc-linux-gnu";
+    assertThatThrownBy(() -> PostgresqlDialect.supported(version, 130_014))
+        .hasMessageContaining(version, "14 is the oldest");
+    assertThat(PostgresqlDialect.supported("PostgreSQL 14.0", 140_000)).isEqualTo(140_000);
   }
 
   @Test

@@ -28,7 +28,7 @@ class LeaseStoreIT {
   class ConnectorJ extends SqlContract {
 
     ConnectorJ() {
-      super(LeaseStoreIT.this.server::running, Connecting.by("mysql", ""));
+      super(LeaseStoreIT.this.server::running, Connecting.by(""));
     }
   }
 

@@ -6,9 +6,12 @@ import io.election.store.LeaseRow;
 import io.election.support.Checkpoint;
 import io.election.support.DatabaseImage;
 import io.election.support.HandWrittenLease;
+import io.election.support.PostgresqlPrograms;
+import io.election.support.PostgresqlServer;
 import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
+import io.election.support.TestServer.Product;
 import io.election.test.Leases;
 import io.election.test.ManualEdits;
 import io.election.test.OlderToolsContract;
@@ -42,6 +45,12 @@ abstract class SqlContract extends OlderToolsContract {
     /** Returns connections to a database through a port of this machine. */
     DataSource to(TestDatabase database, int port);
 
+    /** By the driver of the server's product. */
+    static Connecting by(String parameters) {
+      return (database, port) ->
+          by(database.server().product().driver(), parameters).to(database, port);
+    }
+
     static Connecting by(String driver, String parameters) {
       return (database, port) -> new TestDataSource(
           at(port, database.jdbcUrl(driver, parameters)), database.username(), database.password());
@@ -60,12 +69,14 @@ abstract class SqlContract extends OlderToolsContract {
     private Second() {}
 
     static TestServer of(TestServer first) {
-      return SERVERS.computeIfAbsent(
-          first,
-          (server) -> TestServer.hasDocker()
-              ? TestServer.start(
-                  server.isMariaDb() ? DatabaseImage.MARIADB_11_8 : DatabaseImage.MYSQL_9_7)
-              : TestServer.startOwn());
+      return SERVERS.computeIfAbsent(first, (server) -> switch (server.product()) {
+        case POSTGRESQL -> PostgresqlServer.launch(PostgresqlPrograms.V17);
+        case MARIADB ->
+          TestServer.hasDocker()
+              ? TestServer.start(DatabaseImage.MARIADB_11_8)
+              : TestServer.startOwn();
+        case MYSQL -> TestServer.start(DatabaseImage.MYSQL_9_7);
+      });
     }
   }
 
@@ -124,7 +135,12 @@ abstract class SqlContract extends OlderToolsContract {
 
   @Override
   protected void contend(String serviceId, String nodeId) {
-    run(HandWrittenLease.ATTEMPT, serviceId, nodeId, OLDER_TOOLS_INTERVAL.toSeconds());
+    long lease = OLDER_TOOLS_INTERVAL.toSeconds();
+    if (isPostgresql()) {
+      run(HandWrittenLease.POSTGRESQL_ATTEMPT, serviceId, nodeId, lease, lease);
+    } else {
+      run(HandWrittenLease.ATTEMPT, serviceId, nodeId, lease);
+    }
   }
 
   /**
@@ -141,6 +157,10 @@ abstract class SqlContract extends OlderToolsContract {
     assertThat(Leases.renew(restored, A, Map.of(SERVICE, led.term()))).isEmpty();
     restored.close();
     assertThat(row(SERVICE)).isEqualTo(led);
+  }
+
+  private boolean isPostgresql() {
+    return this.database.server().product() == Product.POSTGRESQL;
   }
 
   private void run(String sql, Object... parameters) {
@@ -161,6 +181,11 @@ abstract class SqlContract extends OlderToolsContract {
 
   private record SqlEdits(SqlContract on) implements ManualEdits {
 
+    /** The interval of a number of units. */
+    private String interval(String unit) {
+      return this.on.isPostgresql() ? "? * INTERVAL '1 " + unit + "'" : "INTERVAL ? " + unit;
+    }
+
     private void edit(String serviceId, String change, Object value) {
       this.on.run(
           "UPDATE leader_election SET " + change + " WHERE service_id = ?", value, serviceId);
@@ -168,8 +193,9 @@ abstract class SqlContract extends OlderToolsContract {
 
     @Override
     public void replace(String serviceId, String leaderId, Long leaseMillis) {
+      delete(serviceId);
       this.on.run(
-          "REPLACE INTO leader_election (service_id, leader_id, last_active_time, lease_millis) VALUES (?, ?, '1970-01-02 00:00:00', ?)",
+          "INSERT INTO leader_election (service_id, leader_id, last_active_time, lease_millis) VALUES (?, ?, TIMESTAMP '1970-01-02 00:00:00', ?)",
           serviceId,
           leaderId,
           leaseMillis);
@@ -177,8 +203,9 @@ abstract class SqlContract extends OlderToolsContract {
 
     @Override
     public void copy(String from, String to) {
+      delete(to);
       this.on.run(
-          "REPLACE INTO leader_election SELECT ?, leader_id, last_active_time, term, version, lease_millis, seal"
+          "INSERT INTO leader_election SELECT ?, leader_id, last_active_time, term, version, lease_millis, seal"
               + " FROM leader_election WHERE service_id = ?",
           to,
           from);
@@ -206,12 +233,13 @@ abstract class SqlContract extends OlderToolsContract {
 
     @Override
     public void touch(String serviceId) {
-      edit(serviceId, "last_active_time = last_active_time + INTERVAL ? MICROSECOND", 1);
+      edit(serviceId, "last_active_time = last_active_time + " + interval("microsecond"), 1);
     }
 
     @Override
     public void setBack(String serviceId, Duration by) {
-      edit(serviceId, "last_active_time = last_active_time - INTERVAL ? SECOND", by.toSeconds());
+      edit(
+          serviceId, "last_active_time = last_active_time - " + interval("second"), by.toSeconds());
     }
 
     @Override
@@ -232,7 +260,8 @@ abstract class SqlContract extends OlderToolsContract {
     @Override
     public void endTerm(String serviceId, long term, Duration ago) {
       this.on.run(
-          "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) - INTERVAL ? SECOND WHERE service_id = ? AND term = ?",
+          "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) - "
+              + interval("second") + " WHERE service_id = ? AND term = ?",
           ago.toSeconds(),
           serviceId,
           term);

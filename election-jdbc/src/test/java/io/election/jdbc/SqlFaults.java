@@ -6,6 +6,7 @@ import io.election.support.ConnectionSource;
 import io.election.support.MovingDataSource;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
+import io.election.support.TestServer.Product;
 import io.election.support.process.TcpProxy;
 import io.election.test.StoreFaults;
 import java.sql.Connection;
@@ -197,6 +198,11 @@ final class SqlFaults implements StoreFaults {
       this.connection = connection;
       if (SqlFaults.this.unsuitable) {
         try (Statement statement = connection.createStatement()) {
+          if (SqlFaults.this.database.server().product() == Product.POSTGRESQL) {
+            statement.execute(
+                "SET synchronous_commit = off; SET default_transaction_isolation = serializable; SET default_transaction_read_only = on; SET default_transaction_deferrable = on; SET statement_timeout = '50ms'; SET lock_timeout = '30s'; SET client_min_messages = error; SET TIME ZONE -8; SET standard_conforming_strings = off; SET quote_all_identifiers = on");
+            return;
+          }
           statement.execute(
               "SET SESSION autocommit = 0, completion_type = 1, time_zone = '-08:00', sql_mode = '', sql_safe_updates = 1, sql_select_limit = 1, innodb_lock_wait_timeout = 30");
           statement.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
@@ -213,11 +219,17 @@ final class SqlFaults implements StoreFaults {
       });
     }
 
+    /** The statement without the two that begin its transaction. */
+    private static String own(String sql) {
+      return sql.replaceFirst("(?s)^BEGIN.*?;\\s*SELECT.*?;\\s", "").strip();
+    }
+
     /** Loses the answer to a statement, or undoes it, if it is one that decides. */
     private void before(String sql) throws SQLException {
+      boolean alone = sql.startsWith("BEGIN") && sql.endsWith("COMMIT");
       boolean commits = sql.equals("COMMIT");
-      boolean decides = commits || !this.inTransaction;
-      if (sql.equals("START TRANSACTION")) {
+      boolean decides = commits || alone || !this.inTransaction;
+      if (!alone && (sql.equals("START TRANSACTION") || sql.startsWith("BEGIN"))) {
         this.inTransaction = true;
         return;
       }
@@ -231,7 +243,7 @@ final class SqlFaults implements StoreFaults {
         SqlFaults.this.losesAnswer = false;
         SqlFaults.this.proxy.loseAnswers();
       }
-      if (SqlFaults.this.undoes && !sql.strip().startsWith("SELECT")) {
+      if (SqlFaults.this.undoes && !own(sql).startsWith("SELECT")) {
         if (commits) {
           try (Statement statement = this.connection.createStatement()) {
             statement.execute("ROLLBACK");

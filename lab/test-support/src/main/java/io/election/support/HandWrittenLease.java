@@ -27,5 +27,18 @@ public final class HandWrittenLease {
               values(last_active_time), last_active_time)
       """;
 
+  /** The same for PostgreSQL, with the lease twice. */
+  public static final String POSTGRESQL_ATTEMPT = """
+      INSERT INTO leader_election AS held (service_id, leader_id, last_active_time)
+      VALUES (?, ?, statement_timestamp())
+      ON CONFLICT (service_id) DO UPDATE SET
+          leader_id = CASE
+              WHEN held.last_active_time <= statement_timestamp() - make_interval(secs => ?)
+              THEN excluded.leader_id ELSE held.leader_id END,
+          last_active_time = CASE WHEN held.leader_id = excluded.leader_id
+                  OR held.last_active_time <= statement_timestamp() - make_interval(secs => ?)
+              THEN excluded.last_active_time ELSE held.last_active_time END
+      """;
+
   private HandWrittenLease() {}
 }

@@ -1,0 +1,349 @@
+package io.election.jdbc;
+
+import static io.election.jdbc.Columns.string;
+
+import io.election.ElectionSetupException;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * PostgreSQL. Its sessions keep no state of the election, because a pooler may give them to other
+ * clients after each transaction: each call sets what it needs locally to its transaction.
+ */
+enum PostgresqlDialect implements Dialect {
+  INSTANCE;
+
+  private static final Ddl DDL = Ddl.read("leader-election-postgresql.sql");
+
+  private static final int OLDEST = 140_000;
+
+  private static final int WITH_TRANSACTION_TIMEOUT = 170_000;
+
+  /** Products that speak the protocol, but keep other promises. */
+  private static final Pattern OTHERS =
+      Pattern.compile("cockroach|-yb-|redshift|dsql|greenplum|materialize|questdb|crate");
+
+  @Override
+  public String label() {
+    return "PostgreSQL";
+  }
+
+  @Override
+  public String shortName() {
+    return "postgresql";
+  }
+
+  /** {@code CURRENT_TIMESTAMP} is the begin of the transaction. */
+  @Override
+  public String words(String sql) {
+    return sql.replace("CURRENT_TIMESTAMP(6)", "statement_timestamp()").replace(" FROM DUAL", "");
+  }
+
+  @Override
+  public String literal(String text) {
+    return PostgresqlText.literal(text);
+  }
+
+  @Override
+  public String digest(String text, int digits) {
+    return "left(encode(sha256(convert_to(%s, 'UTF8')), 'hex'), %s)".formatted(text, digits);
+  }
+
+  @Override
+  public String longText(String text) {
+    return text;
+  }
+
+  @Override
+  public String byPrimaryKey(String table) {
+    return table;
+  }
+
+  @Override
+  public String renewal(String changes, String held, int leases) {
+    return """
+        WITH free AS MATERIALIZED (
+            SELECT service_id AS id FROM leader_election WHERE %s FOR UPDATE SKIP LOCKED)
+        UPDATE leader_election SET %s FROM free WHERE service_id = free.id
+        """.formatted(held, changes);
+  }
+
+  @Override
+  public String pruning(String condition) {
+    return """
+        DELETE FROM leader_election_history WHERE (service_id, term) IN (
+            SELECT service_id, term FROM leader_election_history WHERE %s
+            ORDER BY service_id, term LIMIT 1000)
+        """.formatted(condition);
+  }
+
+  /**
+   * Replicas and copies share the system identifier. After a promotion the control file names the
+   * old timeline for a while, other than the position in the log; a standby has none. A server that
+   * went back to a backup was started again. A subquery, so that it is evaluated once a statement.
+   */
+  @Override
+  public String source() {
+    return """
+        (SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE
+            (SELECT system_identifier FROM pg_control_system()) || '.'
+            || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '.'
+            || EXTRACT(EPOCH FROM pg_postmaster_start_time()) || '/'
+            || current_database() || '.' || current_schema() END)\
+        """;
+  }
+
+  @Override
+  public String readOnly() {
+    return "CASE WHEN pg_is_in_recovery() THEN 'it is a standby' ELSE '' END";
+  }
+
+  /** Without this a crash loses what was confirmed. */
+  @Override
+  public String commits() {
+    return "current_setting('synchronous_commit') = 'on'";
+  }
+
+  @Override
+  public String commitSettings() {
+    return "synchronous_commit";
+  }
+
+  @Override
+  public SessionFacts setUp(
+      Statements session,
+      String where,
+      long restSeconds,
+      long lockSeconds,
+      Consumer<String> warning)
+      throws SQLException {
+    session.bound();
+    session.connection().setAutoCommit(true);
+    int version = session
+        .query(
+            "SELECT version(), current_setting('server_version_num')",
+            (row) -> supported(string(row, 1), row.getInt(2)))
+        .get(0);
+    session.setLocally(locally(version, restSeconds, lockSeconds, ""));
+    String sql = """
+        SELECT %s, current_user, COALESCE(
+                (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE c.oid = to_regclass('leader_election') AND c.relpersistence <> 't'),
+                current_schema()),
+            (SELECT string_agg(n.nspname, ', ') FROM pg_class c
+                 JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.relname = 'leader_election' AND n.nspname = ANY(current_schemas(false))),
+            COALESCE(host(inet_server_addr()), 'local') || ':' || inet_server_port(),
+            (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout')
+        """.formatted(readOnly());
+    SessionFacts facts = session
+        .query(sql, (row) -> {
+          Columns.requireWritable(row, 1);
+          String schema = row.getString(3);
+          if (schema == null) {
+            throw new ElectionSetupException(
+                "No schema of the search_path exists in the database of the election (%s)."
+                    .formatted(where),
+                "Create one, or name one in the URL: ?currentSchema=public");
+          }
+          if (string(row, 4).contains(", ")) {
+            warning.accept(
+                "Several schemas of the search_path in %1$s have tables of the election (%2$s). This node uses %3$s; a node whose user has another search_path may use another, and each has its own leader. Drop the others, or set the schema in the URL of all nodes: ?currentSchema=%3$s"
+                    .formatted(where, string(row, 4), schema));
+          }
+          long idleMillis = row.getLong(6);
+          long restMillis = restSeconds * 1000;
+          return new SessionFacts(
+              label(),
+              "",
+              string(row, 5),
+              string(row, 2),
+              schema,
+              locally(version, restSeconds, lockSeconds, schema),
+              idleMillis > 0 ? Math.min(idleMillis, restMillis) : restMillis);
+        })
+        .get(0);
+    session.setLocally(facts.locally());
+    String source = session.query("SELECT " + source(), (row) -> string(row, 1)).get(0);
+    return new SessionFacts(
+        label(),
+        source,
+        facts.host(),
+        facts.account(),
+        facts.schema(),
+        facts.locally(),
+        facts.restMillis());
+  }
+
+  static int supported(String version, int number) {
+    if (OTHERS.matcher(version.toLowerCase(Locale.ROOT)).find()) {
+      throw Dialect.unsupported(version);
+    }
+    if (number < OLDEST) {
+      throw new ElectionSetupException(
+          "The database of the election is %s.".formatted(version),
+          "PostgreSQL 14 is the oldest that the election supports.");
+    }
+    return number;
+  }
+
+  /**
+   * What a role, a database or another client of the pooled session may have set otherwise. What is
+   * set here ends with the transaction.
+   *
+   * @param schema where the tables are; empty for the search path of the session
+   */
+  private String locally(int version, long restSeconds, long lockSeconds, String schema) {
+    Stream<String> settings = Stream.of(
+        PostgresqlText.set("synchronous_commit", "'on'"),
+        PostgresqlText.set("statement_timeout", "'0'"),
+        PostgresqlText.set("lock_timeout", "'" + lockSeconds + "s'"),
+        PostgresqlText.set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
+        // A commit that did not wait for a standby is only warned of.
+        PostgresqlText.set("client_min_messages", "'warning'"));
+    Stream<String> more = Stream.of(
+        version >= WITH_TRANSACTION_TIMEOUT ? PostgresqlText.set("transaction_timeout", "'0'") : "",
+        // Otherwise the temporary tables of the session come first.
+        schema.isEmpty()
+            ? ""
+            : PostgresqlText.set(
+                "search_path", "quote_ident(%s) || ', pg_temp'".formatted(literal(schema))));
+    return """
+        BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+        SELECT %s;
+        """.formatted(String.join(
+        ", ", Stream.concat(settings, more).filter((set) -> !set.isEmpty()).toList()));
+  }
+
+  @Override
+  public Ddl ddl() {
+    return DDL;
+  }
+
+  @Override
+  public @Nullable Table find(Statements session, String name) throws SQLException {
+    record Kind(String type, String persistence) {}
+    List<Kind> kinds = session.query("""
+        SELECT CASE relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
+                THEN 'materialized view' WHEN 'f' THEN 'foreign table' WHEN 'p'
+                THEN 'partitioned table' ELSE 'relation of kind ' || relkind END,
+            CASE relpersistence WHEN 'p' THEN 'permanent' WHEN 'u' THEN 'unlogged'
+                ELSE 'temporary' END
+        FROM pg_class WHERE oid = to_regclass(?)
+        """, (row) -> new Kind(string(row, 1), string(row, 2)), name);
+    if (kinds.isEmpty()) {
+      return null;
+    }
+    List<Table.Column> columns = session.query(
+        """
+        SELECT a.attname, CASE t.typname WHEN 'timestamptz' THEN 'timestamp' WHEN 'int8'
+                THEN 'bigint' ELSE t.typname END,
+            format_type(a.atttypid, a.atttypmod),
+            CASE WHEN t.typname = 'varchar'
+                THEN COALESCE(NULLIF(a.atttypmod, -1) - 4, 10485760) ELSE 0 END,
+            NOT a.attnotnull, a.atthasdef OR a.attidentity <> '' OR NOT a.attnotnull,
+            CASE WHEN c.collisdeterministic THEN '' ELSE c.collname END,
+            COALESCE(a.attnum = ANY(i.indkey), FALSE)
+        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+            LEFT JOIN pg_collation c ON c.oid = a.attcollation
+            LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+        WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped
+        ORDER BY a.attnum
+        """,
+        (row) -> new Table.Column(
+            string(row, 1),
+            string(row, 2),
+            string(row, 3),
+            row.getLong(4),
+            6,
+            row.getBoolean(5),
+            row.getBoolean(6),
+            string(row, 7),
+            row.getBoolean(8)),
+        name);
+    return new Table(name, kinds.get(0).type(), kinds.get(0).persistence(), columns);
+  }
+
+  /** A crash empties what is not. */
+  @Override
+  public String engine() {
+    return "permanent";
+  }
+
+  @Override
+  public void requireExactNames(Table table) {
+    List<String> inexact = Stream.of("service_id", "leader_id")
+        .map(table::column)
+        .flatMap(Optional::stream)
+        .filter((column) ->
+            column.length() < Table.NAME_LENGTH || !column.collation().isEmpty())
+        .map((column) -> "ALTER COLUMN %s TYPE varchar(%s) COLLATE \"C\""
+            .formatted(column.name(), table.nameLength(column.name())))
+        .toList();
+    if (!inexact.isEmpty()) {
+      throw new ElectionSetupException(
+          "The names in the table %s are not varchar(%s) or longer with a deterministic collation. Found the columns %s."
+              .formatted(table.name(), Table.NAME_LENGTH, table.describe()),
+          "Run this, and start again:\nALTER TABLE %s %s;"
+              .formatted(table.name(), String.join(", ", inexact)));
+    }
+  }
+
+  @Override
+  public boolean createsTogether() {
+    return true;
+  }
+
+  @Override
+  public String grants(@Nullable String schema, @Nullable String account) {
+    return """
+        GRANT USAGE ON SCHEMA %1$s TO %2$s;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON %1$s.leader_election, %1$s.leader_election_history, %1$s.leader_election_member TO %2$s;\
+        """.formatted(
+            schema != null ? PostgresqlText.quotedName(schema) : "public",
+            account != null ? PostgresqlText.quotedName(account) : "…");
+  }
+
+  @Override
+  public String rightsToCreate() {
+    return "Grant it USAGE and CREATE on the schema";
+  }
+
+  @Override
+  public String blockers() {
+    return "SELECT pid, state, query FROM pg_stat_activity WHERE pid = ANY(SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity)";
+  }
+
+  @Override
+  public @Nullable String explain(String error, String where, String text, String retry) {
+    return null;
+  }
+
+  /** Seconds. */
+  @Override
+  public String driverTimeout(int millis) {
+    return Integer.toString((millis + 999) / 1000);
+  }
+
+  @Override
+  public Map.Entry<String, String> driverLabel() {
+    return Map.entry("ApplicationName", "election");
+  }
+
+  @Override
+  public Signals signals() {
+    return PostgresqlSignals.INSTANCE;
+  }
+
+  @Override
+  public FenceLock fenceLock() {
+    return PostgresqlFenceLock.INSTANCE;
+  }
+}
