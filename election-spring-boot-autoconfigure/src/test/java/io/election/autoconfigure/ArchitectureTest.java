@@ -5,6 +5,7 @@ import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyP
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameContaining;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameStartingWith;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameContaining;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -93,6 +94,20 @@ class ArchitectureTest {
         .onlyDependOnClassesThat(resideInAnyPackage(CORE)
             .or(resideInAnyPackage("java..", "org.slf4j..", "org.jspecify.."))
             .and(not(resideInAnyPackage("java.sql.."))))
+        .check(CLASSES);
+  }
+
+  /** In production neither Spring Test nor a class that needs it can be loaded. */
+  @Test
+  void nothingNeedsSpringTest() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.election.autoconfigure..")
+        .and()
+        .haveNameNotMatching(".*\\.TestContextMark(\\$.*)?")
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("org.springframework.test..")
+            .or(nameMatching(".*\\.TestContextMark(\\$.*)?")))
         .check(CLASSES);
   }
 

@@ -1,7 +1,6 @@
 package io.election.autoconfigure.settings;
 
 import java.util.List;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.test.context.ContextConfigurationAttributes;
 import org.springframework.test.context.ContextCustomizer;
@@ -13,13 +12,6 @@ import org.springframework.test.context.MergedContextConfiguration;
  * That the framework is on the class path says nothing: it may be there in production.
  */
 final class TestContextMark implements ContextCustomizerFactory {
-
-  private static final String BEAN_NAME = "electionTestContextMark";
-
-  /** Returns whether a context is marked. */
-  static boolean isOn(BeanFactory beanFactory) {
-    return beanFactory.containsBean(BEAN_NAME);
-  }
 
   @Override
   public ContextCustomizer createContextCustomizer(
@@ -34,7 +26,7 @@ final class TestContextMark implements ContextCustomizerFactory {
     @Override
     public void customizeContext(
         ConfigurableApplicationContext context, MergedContextConfiguration configuration) {
-      context.getBeanFactory().registerSingleton(BEAN_NAME, this);
+      context.getBeanFactory().registerSingleton(TestInMemory.MARK, this);
     }
   }
 }

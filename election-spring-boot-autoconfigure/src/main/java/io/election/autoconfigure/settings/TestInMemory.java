@@ -21,6 +21,12 @@ import org.springframework.util.ClassUtils;
  */
 final class TestInMemory {
 
+  /**
+   * The bean by which {@link TestContextMark} marks a context. That class cannot be loaded where
+   * there is no Spring Test.
+   */
+  static final String MARK = "electionTestContextMark";
+
   private static final Pattern URL = Pattern.compile(
       "jdbc:([\\w-]+:)*(h2:mem:|hsqldb:mem:|derby:memory:|sqlite:(:memory:|.*[?&]mode=memory)).*");
 
@@ -34,7 +40,7 @@ final class TestInMemory {
   static boolean is(ConditionContext context) {
     ConfigurableListableBeanFactory beanFactory = Objects.requireNonNull(context.getBeanFactory());
     Environment environment = context.getEnvironment();
-    return TestContextMark.isOn(beanFactory)
+    return beanFactory.containsBean(MARK)
         && !ElectionAlgorithm.isNamed(environment)
         && !isSet(environment, "as.election.enabled")
         && isInMemory(beanFactory, environment);
