@@ -233,7 +233,7 @@ enum PostgresqlDialect implements Dialect {
     List<Kind> kinds = session.query("""
         SELECT CASE relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
                 THEN 'materialized view' WHEN 'f' THEN 'foreign table' WHEN 'p'
-                THEN 'partitioned table' ELSE 'relation of kind ' || relkind END,
+                THEN 'partitioned table' ELSE 'relation of kind ' || CAST(relkind AS text) END,
             CASE relpersistence WHEN 'p' THEN 'permanent' WHEN 'u' THEN 'unlogged'
                 ELSE 'temporary' END
         FROM pg_class WHERE oid = to_regclass(?)
