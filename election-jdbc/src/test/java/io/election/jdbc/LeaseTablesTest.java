@@ -39,9 +39,11 @@ class LeaseTablesTest {
   }
 
   @Test
-  void thePageShowsTheFile() throws IOException {
+  void thePageShowsTheFiles() throws IOException {
     assertThat(Files.readString(Path.of("../docs/ddl.md")).replace("\r\n", "\n"))
-        .contains("```sql\n" + MysqlTables.DDL.all() + "\n```");
+        .contains(
+            "```sql\n" + MysqlTables.DDL.all() + "\n```",
+            "```sql\n" + PostgresqlDialect.INSTANCE.ddl().all() + "\n```");
   }
 
   /** A table as its documented DDL makes it. */
