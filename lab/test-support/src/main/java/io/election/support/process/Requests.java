@@ -27,7 +27,18 @@ public final class Requests implements ToIntFunction<byte[]> {
         24,
         9,
         (header) -> number(header, 0, 1, 2),
-        (header) -> header[3] == 0 && number(header, 0, 1, 2) > 0);
+        (header) -> header[3] == 0 && number(header, 0, 1, 2) > 0),
+    /**
+     * A type, and a length of four bytes with itself; the first message has no type. A query, or the
+     * synchronization after what was parsed and executed, is a round trip.
+     */
+    POSTGRESQL(
+        0,
+        5,
+        (header) ->
+            header[0] == 0 ? number(header, 0, 1, 2, 3) - 5 : number(header, 1, 2, 3, 4) - 4,
+        (header) -> header[0] == 'Q' || header[0] == 'S',
+        (header) -> header[0] == 'Q' || header[0] == 'P');
 
     private final int preface;
 
@@ -37,11 +48,23 @@ public final class Requests implements ToIntFunction<byte[]> {
 
     private final Predicate<byte[]> isRequest;
 
+    private final Predicate<byte[]> hasText;
+
     Protocol(int preface, int header, ToLongFunction<byte[]> length, Predicate<byte[]> isRequest) {
+      this(preface, header, length, isRequest, isRequest);
+    }
+
+    Protocol(
+        int preface,
+        int header,
+        ToLongFunction<byte[]> length,
+        Predicate<byte[]> isRequest,
+        Predicate<byte[]> hasText) {
       this.preface = preface;
       this.header = header;
       this.length = length;
       this.isRequest = isRequest;
+      this.hasText = hasText;
     }
 
     private static long number(byte[] bytes, int... indices) {
@@ -101,9 +124,8 @@ public final class Requests implements ToIntFunction<byte[]> {
         if (this.headerBytes == this.header.length) {
           this.headerBytes = 0;
           this.skip = this.protocol.length.applyAsLong(this.header);
-          boolean isRequest = this.protocol.isRequest.test(this.header);
-          count += isRequest ? 1 : 0;
-          this.reads = isRequest && this.skip > 0;
+          count += this.protocol.isRequest.test(this.header) ? 1 : 0;
+          this.reads = this.skip > 0 && this.protocol.hasText.test(this.header);
         }
       }
     }

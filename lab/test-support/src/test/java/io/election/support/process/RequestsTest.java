@@ -49,6 +49,25 @@ class RequestsTest {
     }
   }
 
+  @Test
+  void roundTripsOfPostgresqlAreCountedAndTextsAreReportedAsParsed() {
+    byte[] startUp = bytes(new byte[] {0, 0, 0, 70, 0, 3, 0, 0}, new byte[62]);
+    byte[] sent = bytes(
+        startUp,
+        postgresql('p', "password"),
+        postgresql('P', "BEGIN"),
+        postgresql('B', ""),
+        postgresql('P', "SELECT 1"),
+        postgresql('E', "x".repeat(70_000)),
+        postgresql('S', ""),
+        postgresql('Q', "SELECT 2"),
+        postgresql('X', ""));
+    assertThat(count(Requests.Protocol.POSTGRESQL, sent)).isEqualTo(2);
+    List<String> texts = new ArrayList<>();
+    count(new Requests(Requests.Protocol.POSTGRESQL, texts::add), sent, 7);
+    assertThat(texts).containsExactly("BEGIN", "SELECT 1", "SELECT 2");
+  }
+
   /** Returns the count, which does not depend on how the bytes are split into packets. */
   private static long count(Requests.Protocol protocol, byte[] sent) {
     long whole = count(protocol, sent, sent.length);
@@ -75,6 +94,12 @@ class RequestsTest {
   private static byte[] mysql(int number, String text) {
     int length = text.length();
     byte[] header = {(byte) length, (byte) (length >> 8), (byte) (length >> 16), (byte) number};
+    return bytes(header, text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  private static byte[] postgresql(char type, String text) {
+    int length = text.length() + 4;
+    byte[] header = {(byte) type, 0, (byte) (length >> 16), (byte) (length >> 8), (byte) length};
     return bytes(header, text.getBytes(StandardCharsets.US_ASCII));
   }
 
