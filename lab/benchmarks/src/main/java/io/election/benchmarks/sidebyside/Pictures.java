@@ -4,21 +4,20 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
 
 /** Draws result files as SVG, with a row for each candidate and a point for each round. */
 public final class Pictures {
 
-  private static final int LEFT = 150;
+  private static final int LEFT = 180;
 
   private static final int WIDTH = 700;
 
   private static final int TOP = 40;
 
   private static final int ROW = 48;
-
-  private static final int BOTTOM = TOP + ROW * CandidateKind.values().length;
 
   private final StringBuilder svg = new StringBuilder();
 
@@ -71,24 +70,26 @@ public final class Pictures {
 
   private String draw(Results results, String title, String measure, Series... series) {
     double longest = Stream.of(series)
-        .flatMap((one) ->
-            Stream.of(CandidateKind.values()).map((kind) -> one.seconds(results, kind, measure)))
+        .flatMap(
+            (one) -> results.kinds().stream().map((kind) -> one.seconds(results, kind, measure)))
         .flatMapToDouble(Arrays::stream)
         .max()
         .orElse(1);
+    List<CandidateKind> kinds = results.kinds();
+    int bottom = TOP + ROW * kinds.size();
     double scale = WIDTH / Math.max(1, Math.ceil(longest));
     add(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"900\" height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">",
-        BOTTOM + 60);
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"930\" height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">",
+        bottom + 60);
     add("<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>");
     text(LEFT, 24, "start", title);
     for (int second = 0; second <= Math.ceil(longest); second++) {
       double x = LEFT + second * scale;
-      add("<path d=\"M%.1f %d V%d\" stroke=\"#e0e0e0\"/>", x, TOP, BOTTOM);
-      text(x, BOTTOM + 18, "middle", Integer.toString(second));
+      add("<path d=\"M%.1f %d V%d\" stroke=\"#e0e0e0\"/>", x, TOP, bottom);
+      text(x, bottom + 18, "middle", Integer.toString(second));
     }
-    for (CandidateKind kind : CandidateKind.values()) {
-      double middle = TOP + ROW * (kind.ordinal() + 0.5);
+    for (CandidateKind kind : kinds) {
+      double middle = TOP + ROW * (kinds.indexOf(kind) + 0.5);
       text(LEFT - 12, middle + 4, "end", kind.title);
       for (int i = 0; i < series.length; i++) {
         for (double seconds : series[i].seconds(results, kind, measure)) {
@@ -97,8 +98,8 @@ public final class Pictures {
       }
     }
     for (int i = 0; i < series.length; i++) {
-      point(LEFT + 150.0 * i, BOTTOM + 42, series[i]);
-      text(LEFT + 150 * i + 10, BOTTOM + 46, "start", series[i].name());
+      point(LEFT + 150.0 * i, bottom + 42, series[i]);
+      text(LEFT + 150 * i + 10, bottom + 46, "start", series[i].name());
     }
     add("</svg>");
     return this.svg.toString();

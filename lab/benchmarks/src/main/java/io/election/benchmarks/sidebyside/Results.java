@@ -8,7 +8,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The measurements, in files that are written line by line so that nothing is lost. */
 final class Results {
@@ -96,6 +99,14 @@ final class Results {
 
   synchronized List<Row> rows() {
     return List.copyOf(this.rows);
+  }
+
+  /** Returns the candidates that have figures. */
+  List<CandidateKind> kinds() {
+    Set<String> ids = rows().stream().map(Row::candidate).collect(Collectors.toSet());
+    return Stream.of(CandidateKind.values())
+        .filter((kind) -> ids.contains(kind.id()))
+        .toList();
   }
 
   Map<String, String> about() {

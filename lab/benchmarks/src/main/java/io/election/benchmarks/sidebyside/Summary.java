@@ -212,7 +212,7 @@ public final class Summary {
     line("### " + title);
     line("| candidate | " + columns + " |");
     line("|" + " --- |".repeat(columns.split("\\|").length + 1));
-    for (CandidateKind kind : CandidateKind.values()) {
+    for (CandidateKind kind : this.results.kinds()) {
       line("| " + kind.title + " | " + String.join(" | ", cells.apply(kind)) + " |");
     }
     line("");

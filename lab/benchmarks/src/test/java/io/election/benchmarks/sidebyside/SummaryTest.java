@@ -31,7 +31,8 @@ class SummaryTest {
         .isEqualTo(Summary.of(this.results))
         .contains("| election | 5 s | 4.00 / 4.50 / 5.00 | – |")
         .contains("| 1 of 1: 0.227 / 0.227 / 0.227 |")
-        .contains("* machine: two: cores");
+        .contains("* machine: two: cores")
+        .doesNotContain(CandidateKind.JETCD.title);
   }
 
   @Test
