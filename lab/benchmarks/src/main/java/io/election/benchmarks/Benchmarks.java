@@ -61,6 +61,11 @@ public final class Benchmarks {
     microbenchmark("LeadershipBenchmark", shortly);
     runToEnd(Storm.class.getName(), "--quick", "--results=" + path("storm"));
     runToEnd(SideBySide.class.getName(), "--quick", "--results=" + path("side-by-side"));
+    runToEnd(
+        SideBySide.class.getName(),
+        "--quick",
+        "--backends=postgresql,pgbouncer",
+        "--results=" + path("postgresql"));
   }
 
   private void run() throws IOException, InterruptedException {
@@ -85,6 +90,12 @@ public final class Benchmarks {
         SideBySide.class.getName(),
         "--results=" + path("side-by-side"),
         "--pictures=" + path("pictures"));
+    runToEnd(
+        SideBySide.class.getName(),
+        "--backends=postgresql,pgbouncer",
+        "--default-rounds=0",
+        "--crowd=0",
+        "--results=" + path("postgresql"));
     runToEnd(Storm.class.getName(), "--results=" + path("storm"));
   }
 

@@ -35,7 +35,7 @@ public class CommitBenchmark extends DatabaseBenchmark {
 
     public void work() {
       this.transaction.executeWithoutResult(
-          (status) -> this.jdbc.update("INSERT INTO benchmark_work () VALUES ()"));
+          (status) -> this.jdbc.update("INSERT INTO benchmark_work (work) VALUES (1)"));
     }
 
     /** Does nothing on the leader. */
@@ -43,7 +43,7 @@ public class CommitBenchmark extends DatabaseBenchmark {
     public void rest() {}
 
     public void ask() {
-      this.jdbc.execute("DO 1");
+      this.jdbc.execute("SELECT 1");
     }
 
     @LeaderOnly(onFollower = LeaderOnly.OnFollower.THROW)
@@ -67,8 +67,7 @@ public class CommitBenchmark extends DatabaseBenchmark {
             "--spring.main.banner-mode=off");
     this.context
         .getBean(JdbcTemplate.class)
-        .execute(
-            "CREATE TABLE IF NOT EXISTS benchmark_work (id bigint AUTO_INCREMENT PRIMARY KEY)");
+        .execute("CREATE TABLE IF NOT EXISTS benchmark_work (id serial PRIMARY KEY, work int)");
     this.job = this.context.getBean(Job.class);
     ElectionService election = this.context.getBean(ElectionService.class);
     while (!election.isLeader()) {

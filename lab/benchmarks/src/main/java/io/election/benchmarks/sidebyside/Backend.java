@@ -12,7 +12,11 @@ enum Backend {
   /** ZooKeeper in its own JVM. */
   ZOOKEEPER(Requests.Protocol.ZOOKEEPER, ServerProcess::zooKeeper),
   /** The etcd that is installed on this machine. */
-  ETCD(Requests.Protocol.HTTP_2, ServerProcess::etcd);
+  ETCD(Requests.Protocol.HTTP_2, ServerProcess::etcd),
+  /** PostgreSQL 18. */
+  POSTGRESQL(Requests.Protocol.POSTGRESQL, PostgresqlDatabase::launch),
+  /** The same behind a PgBouncer in transaction mode. */
+  PGBOUNCER(Requests.Protocol.POSTGRESQL, PostgresqlDatabase::launchPooled);
 
   private final Requests.Protocol protocol;
 
@@ -30,8 +34,8 @@ enum Backend {
 
   /**
    * Opens a proxy between one process and a server. It counts the commands of MySQL (statements and
-   * everything else that the driver sends), the requests of ZooKeeper without its pings, or the
-   * messages of gRPC.
+   * everything else that the driver sends), the round trips of PostgreSQL, the requests of ZooKeeper
+   * without its pings, or the messages of gRPC.
    */
   TcpProxy proxyTo(InetSocketAddress server, Traffic traffic) {
     return TcpProxy.to(server, () -> new Requests(this.protocol, traffic::sent));

@@ -22,7 +22,16 @@ enum CandidateKind {
    */
   CURATOR("Curator LeaderLatch", Backend.ZOOKEEPER, 40_000, 20_000, CuratorCandidate::new),
   /** An etcd election. jetcd has no default lease, so this uses the one of etcd's own Go client. */
-  JETCD("jetcd election", Backend.ETCD, 60_000, 20_000, JetcdCandidate::new);
+  JETCD("jetcd election", Backend.ETCD, 60_000, 20_000, JetcdCandidate::new),
+  ELECTION_POSTGRESQL("election, PostgreSQL", Backend.POSTGRESQL, 10_000, 2000, OurCandidate::new),
+  SPRING_INTEGRATION_POSTGRESQL(
+      "Spring Int., PostgreSQL", Backend.POSTGRESQL, 10_000, 500, SpringIntegrationCandidate::new),
+  SHEDLOCK_POSTGRESQL("ShedLock, PostgreSQL", Backend.POSTGRESQL, 0, 100, ShedLockCandidate::new),
+  /** A lock of a session, which has no lease. */
+  ADVISORY_LOCK("advisory lock", Backend.POSTGRESQL, 0, 1000, AdvisoryLockCandidate::new),
+  ELECTION_PGBOUNCER("election, PgBouncer", Backend.PGBOUNCER, 10_000, 2000, OurCandidate::new),
+  ADVISORY_LOCK_PGBOUNCER(
+      "advisory lock, PgBouncer", Backend.PGBOUNCER, 0, 1000, AdvisoryLockCandidate::new);
 
   /** The name in tables. */
   final String title;
@@ -60,6 +69,10 @@ enum CandidateKind {
   /** Returns whether it is this repository's. */
   boolean isOurs() {
     return name().startsWith(ELECTION.name());
+  }
+
+  boolean isShedLock() {
+    return name().startsWith(SHEDLOCK.name());
   }
 
   Candidate create(CandidateSettings settings) {

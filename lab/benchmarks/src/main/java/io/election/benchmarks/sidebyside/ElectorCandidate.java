@@ -39,7 +39,7 @@ final class ElectorCandidate implements Candidate {
   private static LeaseStore store(CandidateSettings settings, Duration timeout, boolean signals) {
     String address = settings.place().address();
     return switch (settings.kind().backend) {
-      case MYSQL ->
+      case MYSQL, POSTGRESQL, PGBOUNCER ->
         new JdbcLeaseStore(
             new ElectionDatabase(settings.place().dataSource(), address),
             JdbcLeaseStore.SchemaMode.NONE,

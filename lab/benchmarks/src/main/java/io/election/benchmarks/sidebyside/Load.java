@@ -21,7 +21,7 @@ record Load(Results results, Servers servers, Timing timing) {
     // With so many elections one candidate keeps two cores busy, so candidates take turns.
     Parallel.forEach(kinds, elections > ALL_AT_ONCE ? 1 : kinds.size(), (kind) -> {
       // One job every 100 ms is an assumption; 500 of them say nothing about ShedLock.
-      if (kind != CandidateKind.SHEDLOCK || elections == 1) {
+      if (!kind.isShedLock() || elections == 1) {
         run(kind, "load-" + elections, elections, Figures::measureLoad);
       }
     });
@@ -63,7 +63,7 @@ record Load(Results results, Servers servers, Timing timing) {
       Load load, Contestant contestant, Server server, String scenario, int elections) {
 
     void measureLoad() throws InterruptedException {
-      boolean shedLock = this.contestant.kind == CandidateKind.SHEDLOCK;
+      boolean shedLock = this.contestant.kind.isShedLock();
       boolean question = this.elections == 1 && !shedLock;
       NodeProcess leader =
           question ? this.contestant.add("a", "question") : this.contestant.add("a");

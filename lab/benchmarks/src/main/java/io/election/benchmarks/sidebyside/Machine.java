@@ -54,7 +54,7 @@ final class Machine {
       return files
           .map((file) -> String.valueOf(file.getFileName()).replaceFirst("\\.jar$", ""))
           .filter((name) -> name.matches(
-              "(spring-integration-jdbc|shedlock-core|curator-recipes|jetcd-core|mysql-connector-j"
+              "(spring-integration-jdbc|shedlock-core|curator-recipes|jetcd-core|mysql-connector-j|postgresql"
                   + "|spring-boot|election-jdbc)-[0-9].*"))
           .sorted()
           .collect(Collectors.joining(", "));

@@ -57,7 +57,7 @@ final class OurCandidate implements Candidate {
   private List<String> store() {
     String address = this.settings.place().address();
     return switch (this.settings.kind().backend) {
-      case MYSQL ->
+      case MYSQL, POSTGRESQL, PGBOUNCER ->
         List.of(
             "spring.datasource.url=" + address,
             "spring.datasource.username=" + this.settings.place().username(),

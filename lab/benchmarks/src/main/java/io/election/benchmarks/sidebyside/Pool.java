@@ -3,6 +3,7 @@ package io.election.benchmarks.sidebyside;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import javax.sql.DataSource;
+import org.springframework.dao.DuplicateKeyException;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** The connections of candidates that have none, configured as by Spring Boot. */
@@ -25,7 +26,11 @@ final class Pool {
 
   /** Creates a table unless another node has created it. */
   static void createTable(DataSource dataSource, String sql) {
-    new JdbcTemplate(dataSource)
-        .execute(sql.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "));
+    try {
+      new JdbcTemplate(dataSource)
+          .execute(sql.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "));
+    } catch (DuplicateKeyException ex) {
+      // On PostgreSQL another node has created it at this moment.
+    }
   }
 }

@@ -6,6 +6,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -21,12 +23,15 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
  * java -cp lab/benchmarks/target/benchmarks.jar io.election.benchmarks.sidebyside.SideBySide [--quick]
  * </pre>
  *
- * <p>Options: {@code --candidates}, {@code --scenarios}; {@code --rounds} with equal settings,
+ * <p>Options: {@code --backends}, of whose candidates all take part, or {@code --candidates}; {@code
+ * --scenarios}; {@code --rounds} with equal settings,
  * {@code --default-rounds} of some scenarios with each candidate's defaults; {@code --loads}, the
  * numbers of elections with which requests are counted; {@code --crowd}, the number of followers in
  * one election; {@code --results} and {@code --pictures}, the folders of the files.
  */
 public final class SideBySide {
+
+  private static final Set<Backend> ENSEMBLES = Set.of(Backend.ZOOKEEPER, Backend.ETCD);
 
   private final SimpleCommandLinePropertySource options;
 
@@ -41,8 +46,14 @@ public final class SideBySide {
   private SideBySide(SimpleCommandLinePropertySource options, Path folder) throws Exception {
     this.options = options;
     this.quick = options.containsProperty("quick");
-    String all =
-        Stream.of(CandidateKind.values()).map(CandidateKind::id).collect(Collectors.joining(","));
+    // Those on PostgreSQL are measured apart: so many processes at once would measure the machine.
+    Set<Backend> backends = list("backends", "mysql,zookeeper,etcd")
+        .map((name) -> Backend.valueOf(name.toUpperCase(Locale.ROOT)))
+        .collect(Collectors.toSet());
+    String all = Stream.of(CandidateKind.values())
+        .filter((kind) -> backends.contains(kind.backend))
+        .map(CandidateKind::id)
+        .collect(Collectors.joining(","));
     this.kinds = list("candidates", all).map(CandidateKind::of).toList();
     this.results = Results.create(folder);
     this.servers =
@@ -163,7 +174,7 @@ public final class SideBySide {
   /** Plays on the candidates whose servers are ensembles, on one after the other. */
   private void playOnEnsembles(Timing timing, int rounds) throws Exception {
     for (CandidateKind kind : this.kinds) {
-      if (kind.backend != Backend.MYSQL && this.servers.find(kind.backend).isPresent()) {
+      if (ENSEMBLES.contains(kind.backend) && this.servers.find(kind.backend).isPresent()) {
         try (Ensemble ensemble = new Ensemble(kind.backend)) {
           Contestant contestant = new Contestant(kind, timing, ensemble, timing.id(), 1);
           play(timing, List.of(Scenario.CUT_OFF_SERVER), rounds, List.of(contestant));

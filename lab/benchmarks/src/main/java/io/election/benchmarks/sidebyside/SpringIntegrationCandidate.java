@@ -22,7 +22,7 @@ final class SpringIntegrationCandidate implements Candidate {
           CREATED_DATE DATETIME(6) NOT NULL,
           EXPIRED_AFTER DATETIME(6) NOT NULL,
           constraint INT_LOCK_PK primary key (LOCK_KEY, REGION)
-      ) ENGINE=InnoDB
+      )
       """;
 
   private static final int MANY_STRIPES = 1 << 20;
@@ -41,7 +41,8 @@ final class SpringIntegrationCandidate implements Candidate {
   @Override
   public void join(List<String> elections) {
     DataSource dataSource = Pool.open(this.settings, "");
-    Pool.createTable(dataSource, TABLE);
+    boolean mysql = this.settings.kind().backend == Backend.MYSQL;
+    Pool.createTable(dataSource, mysql ? TABLE : TABLE.replace("DATETIME(6)", "TIMESTAMP"));
     this.context.registerBean(
         "transactionManager",
         JdbcTransactionManager.class,

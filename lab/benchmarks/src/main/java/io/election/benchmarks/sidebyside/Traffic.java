@@ -25,7 +25,9 @@ final class Traffic {
 
   /** Returns whether a request renews a lease, if it is a leader's. */
   private static boolean isRenewal(String request) {
-    return request.contains("UPDATE leader_election\n") || request.contains("~heartbeats/");
+    return request.contains("UPDATE leader_election\n")
+        || request.contains("UPDATE leader_election SET ")
+        || request.contains("~heartbeats/");
   }
 
   /** Returns how often the process has written that it is a candidate, or read which others are. */
