@@ -1,5 +1,7 @@
 package io.election.jdbc;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.jdbc.OnEveryServer.Server;
@@ -13,10 +15,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 
 /**
- * Runs the contract by Connector/J, and with settings that users have in their URLs and pools: on
- * the default server by a pool, on the others without one.
+ * Runs the contract by the product's driver, and with settings that users have in their URLs and
+ * pools: on the default server by a pool, on the others without one.
  */
-@OnEveryServer
+@OnEveryServer(postgresql = true)
 class LeaseStoreIT {
 
   @Parameter
@@ -25,9 +27,9 @@ class LeaseStoreIT {
   @Nested
   @Tag("other-connections")
   @Tag("faults")
-  class ConnectorJ extends SqlContract {
+  class Unpooled extends SqlContract {
 
-    ConnectorJ() {
+    Unpooled() {
       super(LeaseStoreIT.this.server::running, Connecting.by(""));
     }
   }
@@ -52,6 +54,8 @@ class LeaseStoreIT {
     /** A locale whose digits are not those of SQL. */
     @BeforeAll
     void inAnotherLocale() {
+      assumeTrue(
+          LeaseStoreIT.this.server != Server.NEWEST_POSTGRESQL, "these are parameters of MySQL's");
       Locale.setDefault(Locale.forLanguageTag("fa-IR"));
     }
 

@@ -16,20 +16,29 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.ArgumentsProvider;
+import org.junit.jupiter.params.provider.ArgumentsSource;
+import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /**
- * Runs a class on every server: on the default one in each build, and with {@code -Pfaults} on the
- * others, without the tests that are tagged {@code default-server}. Its parameter is a {@link
- * Server}; one that is not available is skipped by name.
+ * Runs a class on every server: on the default one of each product in each build, and with {@code
+ * -Pfaults} on the others, without the tests that are tagged {@code default-server}. Its parameter
+ * is a {@link Server}; one that is not available is skipped by name.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("servers")
-@ParameterizedClass(name = "{0}")
-@MethodSource("io.election.jdbc.OnEveryServer$Server#ofThisRun")
+@ParameterizedClass(name = "{0}", allowZeroInvocations = true)
+@ArgumentsSource(OnEveryServer.Servers.class)
 @ExtendWith(OnEveryServer.Start.class)
 @interface OnEveryServer {
+
+  /** Whether the class runs on MySQL and MariaDB. */
+  boolean mysql() default true;
+
+  /** Whether the class runs on PostgreSQL. */
+  boolean postgresql() default false;
 
   enum Server {
     /** The newest MySQL, or the embedded MariaDB where there is no Docker. */
@@ -63,13 +72,21 @@ import org.junit.jupiter.params.provider.MethodSource;
     static Stream<Server> ofThisRun() {
       String which = System.getProperty("election.test.servers", "default");
       return Arrays.stream(values()).filter((server) -> switch (which) {
-        case "default" -> server == DEFAULT;
-        case "others" -> server != DEFAULT && server.compareTo(NEWEST_POSTGRESQL) < 0;
-        case "all" -> server.compareTo(NEWEST_POSTGRESQL) < 0;
+        case "default" -> server.isDefault();
+        case "others" -> !server.isDefault();
+        case "all" -> true;
         case "postgresql" -> server == NEWEST_POSTGRESQL;
-        case "postgresql-all" -> server.compareTo(NEWEST_POSTGRESQL) >= 0;
+        case "postgresql-all" -> server.isPostgresql();
         default -> throw new IllegalArgumentException("election.test.servers=" + which);
       });
+    }
+
+    private boolean isDefault() {
+      return this == DEFAULT || this == NEWEST_POSTGRESQL;
+    }
+
+    private boolean isPostgresql() {
+      return compareTo(NEWEST_POSTGRESQL) >= 0;
     }
 
     TestServer running() {
@@ -79,6 +96,19 @@ import org.junit.jupiter.params.provider.MethodSource;
     @Override
     public String toString() {
       return this.label;
+    }
+  }
+
+  /** Provides the servers of this run on which a class runs. */
+  final class Servers implements ArgumentsProvider {
+
+    @Override
+    public Stream<Arguments> provideArguments(
+        ParameterDeclarations parameters, ExtensionContext context) {
+      OnEveryServer on = context.getRequiredTestClass().getAnnotation(OnEveryServer.class);
+      return Server.ofThisRun()
+          .filter((server) -> server.isPostgresql() ? on.postgresql() : on.mysql())
+          .map(Arguments::of);
     }
   }
 

@@ -3,6 +3,7 @@ package io.election.jdbc;
 import io.election.jdbc.OnEveryServer.Server;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
+import io.election.support.TestServer.Product;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.junit.jupiter.api.AfterEach;
@@ -21,6 +22,10 @@ abstract class ServerDatabase {
 
   final TestServer server() {
     return this.server.running();
+  }
+
+  final boolean isPostgresql() {
+    return server().product() == Product.POSTGRESQL;
   }
 
   @BeforeEach
