@@ -191,7 +191,7 @@ public final class CommitFence {
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
     Dialect dialect = Dialects.of(connection.getMetaData().getDatabaseProductName());
-    if (dialect == null || !dialect.fenceLock().reaches(connection, history(dialect))) {
+    if (dialect == null || !dialect.fenceLock().reaches(connection)) {
       return false;
     }
     for (Map.Entry<String, Long> term : terms.entrySet()) {

@@ -43,8 +43,8 @@ interface FenceLock {
   /** The statement that undoes {@link #bound}; correct even if that has not run. */
   String restoration();
 
-  /** Whether a transaction of the session may read the history without an error. */
-  boolean reaches(Connection connection, String history) throws SQLException;
+  /** Whether a session may have a history to read. */
+  boolean reaches(Connection connection) throws SQLException;
 
   /** Quotes a name. */
   String quoted(String name);

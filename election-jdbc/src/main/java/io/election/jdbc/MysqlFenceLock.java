@@ -120,9 +120,8 @@ final class MysqlFenceLock implements FenceLock {
     return RESTORE;
   }
 
-  /** An error leaves the transaction as it is. */
   @Override
-  public boolean reaches(Connection connection, String history) {
+  public boolean reaches(Connection connection) {
     return true;
   }
 

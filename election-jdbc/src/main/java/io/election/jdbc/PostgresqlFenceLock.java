@@ -33,9 +33,11 @@ final class PostgresqlFenceLock implements FenceLock {
       statement.setEscapeProcessing(false);
       try {
         statement.execute("""
-            SAVEPOINT %s;
-            SELECT %s, %s;
-            SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s FOR SHARE
+            SAVEPOINT %1$s;
+            SELECT %2$s, %3$s;
+            SELECT leader_id, ended_at IS NULL FROM %4$s WHERE service_id = %5$s AND term = %6$s
+            FOR SHARE;
+            RELEASE SAVEPOINT %1$s
             """.formatted(
                 SAVEPOINT,
                 PostgresqlText.set("lock_timeout", "'1s'"),
@@ -44,17 +46,26 @@ final class PostgresqlFenceLock implements FenceLock {
                 PostgresqlText.literal(serviceId),
                 term));
       } catch (SQLException ex) {
-        if (!SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER)) {
-          throw ex;
+        undo(statement, ex);
+        if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER)) {
+          return NOTHING_TO_FENCE;
         }
-        statement.execute("ROLLBACK TO SAVEPOINT " + SAVEPOINT);
-        return NOTHING_TO_FENCE;
+        throw ex;
       }
       statement.getMoreResults();
       statement.getMoreResults();
       try (ResultSet row = statement.getResultSet()) {
         return row.next() ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), "") : null;
       }
+    }
+  }
+
+  /** The transaction may go on, as after an error of another product. */
+  private static void undo(Statement statement, SQLException cause) {
+    try {
+      statement.execute("ROLLBACK TO SAVEPOINT %1$s; RELEASE SAVEPOINT %1$s".formatted(SAVEPOINT));
+    } catch (SQLException ex) {
+      cause.addSuppressed(ex);
     }
   }
 
@@ -71,13 +82,15 @@ final class PostgresqlFenceLock implements FenceLock {
     return "";
   }
 
-  /** An error would end the transaction. */
+  /** An error would be in the log of a server that has nothing to do with the election. */
   @Override
-  public boolean reaches(Connection connection, String history) throws SQLException {
+  public boolean reaches(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery(
-            "SELECT COALESCE(has_table_privilege(to_regclass(%s), 'UPDATE'), FALSE)"
-                .formatted(PostgresqlText.literal(history)))) {
+        ResultSet row = statement.executeQuery("""
+            SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'leader_election_history'
+                AND has_schema_privilege(relnamespace, 'USAGE')
+                AND has_any_column_privilege(oid, 'UPDATE'))
+            """)) {
       return row.next() && row.getBoolean(1);
     }
   }

@@ -6,14 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ch.qos.logback.classic.Level;
-import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.store.LeaseStoreException;
-import io.election.support.Proxies;
 import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;
-import io.election.support.TestServer;
-import io.election.test.Leases;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
@@ -22,60 +18,22 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests what the fence permits, what it refuses, and what it does not touch. */
+/** What the fence does not touch in a session of MySQL or MariaDB. */
 @OnEveryServer
-class MysqlCommitFenceIT extends ServerDatabase {
+class MysqlCommitFenceIT extends CommitFenceContract {
 
   private static final String TIMEOUTS =
       "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)";
-
-  private final CommitFence fence = new CommitFence(Duration.ofMillis(500));
-  private JdbcLeaseStore store;
-  private Connection worker;
-  private long term;
-
-  @BeforeEach
-  void lead() throws Exception {
-    this.database.execute("CREATE TABLE work (n int AUTO_INCREMENT PRIMARY KEY)");
-    this.store = closing(Database.store(this.database));
-    this.term = Database.led(this.store, "billing", "a").term();
-    connect();
-  }
-
-  private void connect() throws SQLException {
-    this.worker = closing(this.database.dataSource().getConnection());
-    this.worker.setAutoCommit(false);
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      ints = {Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ})
-  void workOfATermThatHasEndedIsNotCommitted(int isolation) throws Exception {
-    this.worker.setTransactionIsolation(isolation);
-    seeTheTermOpen();
-    work();
-    assertThat(takeOver()).hasValue(this.term + 1);
-    assertThatThrownBy(this::commit)
-        .isInstanceOfSatisfying(LeadershipLostException.class, (lost) -> {
-          assertThat(lost.serviceId()).isEqualTo("billing");
-          assertThat(lost.term()).isEqualTo(this.term);
-        });
-    assertThat(committed()).isZero();
-  }
 
   @Test
   void aSerializableTransactionKeepsTheRowsLockedThatItHasRead() throws Exception {
@@ -103,78 +61,6 @@ class MysqlCommitFenceIT extends ServerDatabase {
     work();
     this.fence.commit(this.worker, new Election("b"), this.term + 1);
     assertThat(committed()).isEqualTo(1);
-  }
-
-  @Test
-  void aTermOfAnotherNodeOrOfNobodyIsRefused() throws Exception {
-    work();
-    assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("A"), this.term))
-        .isInstanceOf(LeadershipLostException.class)
-        .hasMessage(
-            "Term 1 of node 'A' in election 'billing' belongs to node 'a', so that its work is not committed");
-    work();
-    assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term + 1))
-        .isInstanceOf(LeadershipLostException.class)
-        .hasMessageContaining("is not in leader_election_history");
-    assertThat(committed()).isZero();
-  }
-
-  @Test
-  void aRefusalStaysOneThoughItsRollbackFails() throws Exception {
-    Connection broken = Watched.of(this.worker, (method, sql) -> {
-      if (method.getName().equals("rollback")) {
-        throw failure();
-      }
-      return sql;
-    });
-    assertThatThrownBy(() -> this.fence.commit(broken, new Election("b"), this.term))
-        .isInstanceOf(LeadershipLostException.class)
-        .satisfies((lost) -> assertThat(lost.getSuppressed()).hasSize(1));
-  }
-
-  @Test
-  void theLocaleOfTheProcessMakesNoDifference() throws Exception {
-    Locale before = Locale.getDefault();
-    Locale.setDefault(Locale.forLanguageTag("ar-EG"));
-    try {
-      work();
-      commit();
-    } finally {
-      Locale.setDefault(before);
-    }
-    assertThat(committed()).isEqualTo(1);
-  }
-
-  @Test
-  void aTakeOverWaitsForTheCommitThatIsUnderWayAndNoRenewalOrReaderDoes() throws Exception {
-    work();
-    CommitFence patient = new CommitFence(Duration.ofSeconds(10));
-    try (CommitFence.Held held = patient.hold(this.worker, "a", Map.of("billing", this.term))) {
-      assertThat(held).isNotNull();
-      assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term)))
-          .containsExactly("billing");
-      assertThat(this.store.read(Set.of("billing"))).hasSize(1);
-      assertThatThrownBy(this::takeOver)
-          .isInstanceOf(LeaseStoreException.class)
-          .hasMessageContaining("Lock wait timeout exceeded");
-      this.worker.commit();
-    }
-    assertThat(takeOver()).hasValue(this.term + 1);
-    assertThat(committed()).isEqualTo(1);
-  }
-
-  @Test
-  void aCommitDoesNotWaitLongForATakeOver() throws Exception {
-    work();
-    try (Connection taker =
-        this.database.begin("UPDATE leader_election_history SET ended_at = now(6)")) {
-      execute("SET SESSION innodb_lock_wait_timeout = 1000");
-      assertRefused(
-          "could not be confirmed while another node was taking over",
-          "Lock wait timeout exceeded");
-      taker.rollback();
-    }
-    assertThat(committed()).isZero();
   }
 
   @ParameterizedTest
@@ -335,7 +221,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
             : "SET SESSION max_execution_time = 200, SESSION innodb_lock_wait_timeout = 17");
     work();
     try (Connection taker =
-        this.database.begin("UPDATE leader_election_history SET ended_at = now(6)")) {
+        this.database.begin("UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6)")) {
       assertRefused("could not be confirmed (");
       taker.rollback();
     }
@@ -377,12 +263,12 @@ class MysqlCommitFenceIT extends ServerDatabase {
       other.setAutoCommit(false);
       try (Statement statement = other.createStatement()) {
         statement.execute("USE " + tenant.name());
-        statement.executeUpdate("INSERT INTO " + this.database.name() + ".work () VALUES ()");
+        statement.executeUpdate("INSERT INTO " + this.database.name() + ".work VALUES (1)");
         knowing.commit(other, new Election("a"), this.term);
         assertThat(committed()).isEqualTo(1);
         assertThat(knowing.reaches(other, "a", Map.of("billing", this.term))).isTrue();
         other.rollback();
-        statement.executeUpdate("INSERT INTO " + this.database.name() + ".work () VALUES ()");
+        statement.executeUpdate("INSERT INTO " + this.database.name() + ".work VALUES (1)");
         assertThat(takeOver()).isPresent();
         assertThatThrownBy(() -> knowing.commit(other, new Election("a"), this.term))
             .isInstanceOf(LeadershipLostException.class)
@@ -409,42 +295,6 @@ class MysqlCommitFenceIT extends ServerDatabase {
     assertThat(committed()).isEqualTo(1);
   }
 
-  @Test
-  void aConnectionToElsewhereDoesNotReachTheElection() throws Exception {
-    try (Connection elsewhere = server().newDatabase().dataSource().getConnection()) {
-      elsewhere.setAutoCommit(false);
-      assertThat(reaches(elsewhere, "a")).isFalse();
-    }
-    assertThat(reaches(this.worker, "a")).isTrue();
-    assertThat(reaches(this.worker, "b")).isFalse();
-    Connection ofAnotherProduct = proxy(
-        Connection.class,
-        this.worker,
-        "getMetaData",
-        (metaData) ->
-            proxy(DatabaseMetaData.class, metaData, "getDatabaseProductName", (name) -> "H2"));
-    assertThat(reaches(ofAnotherProduct, "a")).isFalse();
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"mysql", "mariadb"})
-  void whatIsCommittedAlreadyIsNotTakenForFenced(String driver) throws Exception {
-    try (Connection connection = this.database.dataSource(driver, "").getConnection()) {
-      assertThatThrownBy(() -> commit(connection))
-          .isInstanceOf(IllegalStateException.class)
-          .hasMessageContaining("setAutoCommit(false)");
-      assertThatThrownBy(() -> this.fence.confirm(connection, "a", Map.of("billing", this.term)))
-          .isInstanceOf(IllegalStateException.class);
-    }
-  }
-
-  @Test
-  void aMissingHistoryRefusesAndSaysHowToDoWithout() throws Exception {
-    this.database.execute("DROP TABLE leader_election_history");
-    work();
-    assertRefused("as.election.mysql.commit-fence=false");
-  }
-
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -459,68 +309,10 @@ class MysqlCommitFenceIT extends ServerDatabase {
         : Database.newUser(this.database, grant, another);
     try (Connection connection = this.database.dataSourceOf(user).getConnection()) {
       connection.setAutoCommit(false);
-      connection.createStatement().executeUpdate("INSERT INTO work () VALUES ()");
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
       commit(connection);
     }
     assertThat(committed()).isEqualTo(1);
-  }
-
-  private void commit() throws SQLException {
-    commit(this.worker);
-  }
-
-  private void commit(Connection connection) throws SQLException {
-    this.fence.commit(connection, new Election("a"), this.term);
-  }
-
-  private boolean reaches(Connection connection, String node) throws SQLException {
-    return this.fence.reaches(connection, node, Map.of("billing", this.term));
-  }
-
-  private void assertRefused(String... words) {
-    assertThatThrownBy(this::commit)
-        .isInstanceOf(LeadershipLostException.class)
-        .satisfies((lost) -> assertThat(lost.getMessage()).contains(words));
-  }
-
-  private CommitFence.Held hold() throws SQLException {
-    return this.fence.hold(this.worker, "a", Map.of("billing", this.term));
-  }
-
-  private OptionalLong takeOver() throws LeaseStoreException {
-    return Leases.acquire(
-        this.store, "billing", Database.row(this.store, "billing"), "b", 10_000, 0, "EXPIRED");
-  }
-
-  private void seeTheTermOpen() throws SQLException {
-    assertThat(query("SELECT COUNT(*) FROM leader_election_history WHERE ended_at IS NULL"))
-        .isEqualTo("1");
-  }
-
-  private void work() throws SQLException {
-    execute("INSERT INTO work () VALUES ()");
-  }
-
-  private void execute(String sql) throws SQLException {
-    try (Statement statement = this.worker.createStatement()) {
-      statement.execute(sql);
-    }
-  }
-
-  private String query(String sql) throws SQLException {
-    return TestServer.query(this.worker, sql);
-  }
-
-  private static SQLException failure() {
-    return new SQLException("Failed on purpose", "HY000", 1105);
-  }
-
-  private static <T> T proxy(
-      Class<T> type, Object target, String changed, UnaryOperator<Object> change) {
-    return Proxies.of(type, (method, arguments) -> {
-      Object result = method.invoke(target, arguments);
-      return method.getName().equals(changed) ? change.apply(result) : result;
-    });
   }
 
   /** Returns how many statements the worker's session executes. */
@@ -544,29 +336,5 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   private String timeouts() throws SQLException {
     return query(TIMEOUTS);
-  }
-
-  private int committed() {
-    return Integer.parseInt(String.valueOf(this.database.query("SELECT COUNT(*) FROM work")));
-  }
-
-  /** The election service of a node, with only the ids that the fence reads. */
-  private record Election(String nodeId) implements ElectionService {
-
-    @Override
-    public String serviceId() {
-      return "billing";
-    }
-
-    @Override
-    public boolean isLeader() {
-      return true;
-    }
-
-    @Override
-    public void becomeLeader() {}
-
-    @Override
-    public void lostLeader() {}
   }
 }

@@ -1,0 +1,204 @@
+package io.election.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.LeadershipLostException;
+import io.election.store.LeaseStoreException;
+import io.election.support.PgBouncer;
+import io.election.support.PostgresqlServer;
+import io.election.support.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the fence does in a transaction of PostgreSQL, and that it leaves the session alone. */
+@OnEveryServer(mysql = false, postgresql = true)
+class PostgresqlCommitFenceIT extends CommitFenceContract {
+
+  private static final String SETTINGS =
+      "SELECT string_agg(name || '=' || setting, E'\\n' ORDER BY name) FROM pg_settings WHERE name NOT LIKE 'transaction\\_%'";
+
+  @Test
+  void aSerializableTransactionIsRefusedToo() throws Exception {
+    workOfATermThatHasEndedIsNotCommitted(Connection.TRANSACTION_SERIALIZABLE);
+  }
+
+  @Test
+  void aReadOnlyTransactionHasNothingToFenceAndStaysUsable() throws Exception {
+    this.worker.setReadOnly(true);
+    seeTheTermOpen();
+    assertThat(takeOver()).isPresent();
+    this.fence.confirm(this.worker, "a", Map.of("billing", this.term));
+    assertThat(query("SELECT COUNT(*) FROM work")).isEqualTo("0");
+    commit();
+  }
+
+  @Test
+  void savepointsOfTheApplicationStay() throws Exception {
+    work();
+    Savepoint before = this.worker.setSavepoint("election_fence");
+    work();
+    this.fence.confirm(this.worker, "a", Map.of("billing", this.term));
+    this.worker.rollback(before);
+    commit();
+    assertThat(committed()).isEqualTo(1);
+  }
+
+  @Test
+  void aRefusalLeavesTheTransactionUsable() throws Exception {
+    work();
+    try (Connection locker =
+        this.database.begin("LOCK TABLE leader_election_history IN ACCESS EXCLUSIVE MODE")) {
+      assertThatThrownBy(() -> this.fence.confirm(this.worker, "a", Map.of("billing", this.term)))
+          .isInstanceOf(LeadershipLostException.class)
+          .hasMessageContaining(this.lockTimeout);
+      locker.rollback();
+    }
+    commit();
+    assertThat(committed()).isEqualTo(1);
+  }
+
+  @Test
+  void aClientThatVanishesBeforeItsCommitHoldsNobodyUpForLong() throws Exception {
+    execute("SET idle_in_transaction_session_timeout = 0");
+    this.worker.commit();
+    work();
+    assertThat(hold()).isNotNull();
+    // The client sends nothing more. The server ends the session after two renew intervals.
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
+        .until(() -> takeOver().isPresent());
+    assertThatThrownBy(this.worker::commit).isInstanceOf(SQLException.class);
+    assertThat(committed()).isZero();
+  }
+
+  @Test
+  void nothingOfTheFenceIsLeftInTheSession() throws Exception {
+    execute("SET lock_timeout = '17s'; SET idle_in_transaction_session_timeout = '4711s'");
+    this.worker.commit();
+    String own = query(SETTINGS);
+    assertThat(own).contains("lock_timeout=17000");
+    work();
+    try (CommitFence.Held outer = hold();
+        CommitFence.Held inner = hold()) {
+      assertThat(outer).isNotSameAs(inner);
+      assertThat(query(SETTINGS)).isNotEqualTo(own);
+      this.worker.commit();
+    }
+    assertThat(query(SETTINGS)).as("after a commit").isEqualTo(own);
+    this.worker.rollback();
+
+    assertThat(takeOver()).isPresent();
+    work();
+    assertRefused("has ended");
+    assertThat(query(SETTINGS)).as("after a refusal").isEqualTo(own);
+    assertThat(query("SELECT string_agg(statement, ', ') FROM pg_prepared_statements"))
+        .as("what the driver prepares for itself")
+        .doesNotContain("leader_election", "set_config", "SAVEPOINT");
+    assertThat(query("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void aFenceCostsOneStatementForEachElection() throws Exception {
+    Database.led(this.store, "mailing", "a");
+    AtomicInteger statements = new AtomicInteger();
+    Connection counted = Watched.of(this.worker, (method, sql) -> {
+      if (method.getName().startsWith("execute") || method.getName().startsWith("prepare")) {
+        statements.incrementAndGet();
+      }
+      return sql;
+    });
+    work();
+    this.fence.hold(counted, "a", Map.of("billing", this.term)).close();
+    assertThat(statements).hasValue(1);
+    this.fence.hold(counted, "a", Map.of("billing", this.term, "mailing", 1L)).close();
+    assertThat(statements).hasValue(3);
+  }
+
+  @Test
+  void clientsOfAPoolerAreFencedToo() throws Exception {
+    try (PgBouncer bouncer = PgBouncer.to((PostgresqlServer) server());
+        Connection pooled =
+            bouncer.dataSourceOf(this.database, this.database.username()).getConnection()) {
+      pooled.setAutoCommit(false);
+      for (int i = 1; i <= 10; i++) {
+        pooled.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+        commit(pooled);
+        assertThat(committed()).isEqualTo(i);
+      }
+      assertThat(reaches(pooled, "a")).isTrue();
+      pooled.rollback();
+      assertThat(takeOver()).isPresent();
+      pooled.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+      assertThatThrownBy(() -> commit(pooled))
+          .isInstanceOf(LeadershipLostException.class)
+          .hasMessageContaining("has ended");
+    }
+    assertThat(committed()).isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "SELECT 1",
+        "DROP TABLE leader_election_history",
+        "REVOKE ALL ON leader_election_history FROM %1$s; GRANT SELECT ON leader_election_history TO %1$s",
+        "REVOKE ALL ON leader_election_history FROM %1$s; GRANT UPDATE ON leader_election_history TO %1$s",
+        "REVOKE USAGE ON SCHEMA elections FROM %1$s"
+      })
+  void toLookForTheElectionLeavesTheTransactionUsable(String edit) throws Exception {
+    String user = Database.newUser(this.database, "SELECT, INSERT ON work");
+    this.database.execute(
+        "CREATE SCHEMA elections",
+        "GRANT USAGE ON SCHEMA elections TO " + user,
+        "ALTER TABLE leader_election SET SCHEMA elections",
+        "ALTER TABLE leader_election_history SET SCHEMA elections",
+        "GRANT SELECT, UPDATE ON elections.leader_election_history TO " + user,
+        "SET search_path = elections, public; " + edit.formatted(user));
+    ElectionDatabase election = new ElectionDatabase(
+        this.database.dataSource(), this.database.jdbcUrl() + "&currentSchema=elections,public");
+    election.learnSchema("elections");
+    CommitFence knowing = new CommitFence(Duration.ofMillis(500), election);
+    try (Connection connection = this.database.dataSourceOf(user).getConnection()) {
+      connection.setAutoCommit(false);
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+      assertThat(knowing.reaches(connection, "a", Map.of("billing", this.term)))
+          .isEqualTo(edit.equals("SELECT 1"));
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+      connection.commit();
+    }
+    assertThat(committed()).isEqualTo(2);
+  }
+
+  @Test
+  void anUpdateOfOneColumnIsTheOnlyRightToWriteThatItNeeds() throws Exception {
+    String user = Database.newUser(
+        this.database, "SELECT, UPDATE (end_note) ON leader_election_history", "INSERT ON work");
+    try (Connection connection = this.database.dataSourceOf(user).getConnection()) {
+      connection.setAutoCommit(false);
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+      assertThat(reaches(connection, "a")).isTrue();
+      commit(connection);
+    }
+    assertThat(committed()).isEqualTo(1);
+  }
+
+  @Test
+  void anotherDatabaseOfTheServerDoesNotReachTheElection() throws Exception {
+    TestDatabase other = server().newDatabase().withTables();
+    try (Connection elsewhere = other.dataSource().getConnection()) {
+      elsewhere.setAutoCommit(false);
+      assertThat(reaches(elsewhere, "a")).isFalse();
+    }
+  }
+}
