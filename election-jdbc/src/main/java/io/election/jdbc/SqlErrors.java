@@ -150,7 +150,8 @@ final class SqlErrors {
       }
       if (cause instanceof SQLException sql && sql.getMessage() != null) {
         reported = sql;
-        if (sql.getErrorCode() != 0) {
+        String state = sql.getSQLState();
+        if (sql.getErrorCode() != 0 || (state != null && ofServer(state))) {
           break;
         }
       }

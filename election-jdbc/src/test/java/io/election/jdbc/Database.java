@@ -13,6 +13,7 @@ import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
 import io.election.store.TermEnd;
 import io.election.support.TestDatabase;
+import io.election.support.TestServer.Product;
 import io.election.test.Leases;
 import java.time.Duration;
 import java.util.Arrays;
@@ -37,13 +38,15 @@ final class Database {
 
   private Database() {}
 
-  /** Creates a user; {@code %s} in its grants is the name of the database. */
+  /**
+   * Creates a user; {@code %s} in its grants is the name of the database, or on PostgreSQL of the
+   * schema.
+   */
   static String newUser(TestDatabase database, String... grants) {
+    String place = database.server().product() == Product.POSTGRESQL ? "public" : database.name();
     return database.newUser(
         "user_%d_of_%s".formatted(USERS.incrementAndGet(), database.name()),
-        Arrays.stream(grants)
-            .map((grant) -> grant.formatted(database.name()))
-            .toArray(String[]::new));
+        Arrays.stream(grants).map((grant) -> grant.formatted(place)).toArray(String[]::new));
   }
 
   static JdbcLeaseStore store(TestDatabase database) {

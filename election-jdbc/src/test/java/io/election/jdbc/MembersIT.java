@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests the register of members on one server. */
-@OnEveryServer
+@OnEveryServer(postgresql = true)
 class MembersIT extends ServerDatabase {
 
   private static final Duration LEASE = Duration.ofHours(1);
@@ -69,7 +69,7 @@ class MembersIT extends ServerDatabase {
 
   private void age(String node, Duration by) {
     this.database.execute(
-        "UPDATE leader_election_member SET seen_at = seen_at - INTERVAL %d SECOND, joined_at = joined_at - INTERVAL %d SECOND WHERE node_id = '%s'"
+        "UPDATE leader_election_member SET seen_at = seen_at - INTERVAL '%d' SECOND, joined_at = joined_at - INTERVAL '%d' SECOND WHERE node_id = '%s'"
             .formatted(by.toSeconds(), by.toSeconds(), node));
   }
 
@@ -188,7 +188,7 @@ class MembersIT extends ServerDatabase {
         "SELECT, INSERT, UPDATE ON %s.leader_election",
         "SELECT, INSERT, UPDATE ON %s.leader_election_history");
     for (String edit : List.of(
-        "DO 0",
+        "SELECT 1",
         "DROP TABLE leader_election_member",
         "CREATE TABLE leader_election_member (node_id varchar(128))")) {
       this.database.execute(edit, "DELETE FROM leader_election");
@@ -217,9 +217,9 @@ class MembersIT extends ServerDatabase {
   }
 
   private String connectionsOf(String user) {
-    return server()
-        .query(
-            "SELECT GROUP_CONCAT(id ORDER BY id) FROM information_schema.processlist WHERE user = '"
-                + user + "'");
+    String all = isPostgresql()
+        ? "SELECT string_agg(CAST(pid AS text), ',' ORDER BY pid) FROM pg_stat_activity WHERE usename"
+        : "SELECT GROUP_CONCAT(id ORDER BY id) FROM information_schema.processlist WHERE user";
+    return server().query(all + " = '" + user + "'");
   }
 }
