@@ -183,7 +183,8 @@ final class LeaderElectionSchema {
       throws LeaseStoreException {
     try {
       if (this.database.dialect().createsTogether()) {
-        SchemaMigrator.create(this.database, missing);
+        // Another node may have created some meanwhile, or all.
+        SchemaMigrator.create(this.database, attempt == 1 ? missing : inspect().missing());
       } else {
         SchemaMigrator.run(this.database, upgrade);
       }

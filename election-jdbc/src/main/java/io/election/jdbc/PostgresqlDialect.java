@@ -243,8 +243,9 @@ enum PostgresqlDialect implements Dialect {
     }
     List<Table.Column> columns = session.query(
         """
-        SELECT a.attname, CASE t.typname WHEN 'timestamptz' THEN 'timestamp' WHEN 'int8'
-                THEN 'bigint' ELSE t.typname END,
+        SELECT a.attname, CASE WHEN t.typname = 'timestamptz' AND a.atttypmod IN (-1, 6)
+                THEN 'timestamp' WHEN t.typname = 'timestamp' THEN 'timestamp without time zone'
+                WHEN t.typname = 'int8' THEN 'bigint' ELSE t.typname END,
             format_type(a.atttypid, a.atttypmod),
             CASE WHEN t.typname = 'varchar'
                 THEN COALESCE(NULLIF(a.atttypmod, -1) - 4, 10485760) ELSE 0 END,
