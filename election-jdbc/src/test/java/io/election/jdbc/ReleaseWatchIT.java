@@ -1,14 +1,9 @@
 package io.election.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import io.election.LeadershipAcquiredEvent;
-import io.election.lease.Elector;
-import io.election.lease.LeaseElectionService;
-import io.election.store.LeaseSettings;
 import io.election.store.LeaseStoreException;
 import io.election.support.ConnectionSource;
 import io.election.support.TestDatabase;
@@ -17,68 +12,29 @@ import io.election.test.Leases;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.assertj.core.api.ThrowingConsumer;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How followers learn that a lease was handed back. */
+/** How followers on MySQL and MariaDB learn that a lease was handed back. */
 @OnEveryServer
-class ReleaseWatchIT extends ServerDatabase {
-
-  private JdbcLeaseStore holder;
-  private long term;
-
-  @BeforeEach
-  void lead() throws Exception {
-    this.holder = closing(Database.store(this.database));
-    this.term = led(this.holder);
-  }
-
-  @Test
-  void aFollowerThatWaitsHearsThatALeaseIsHandedBack() throws Exception {
-    assertSignals(() -> release(this.holder, this.term));
-  }
-
-  @Test
-  void aFollowerThatWaitsHearsThatADesignatedNodeIsGivenWayTo() throws Exception {
-    assertSignals(() -> {
-      this.database.execute("UPDATE leader_election SET leader_id = 'other'");
-      assertThat(Leases.cede(this.holder, "jobs", "holder", this.term, Database.RESIGNED))
-          .isTrue();
-    });
-  }
+class ReleaseWatchIT extends SignalContract {
 
   @Test
   void aFollowerThatWaitsHearsThatTheHolderIsGone() throws Exception {
     assertSignals(this.holder::close);
-  }
-
-  /** Asserts that a follower hears a call of the holder, and nothing before. */
-  private void assertSignals(ThrowingCallable call) throws Exception {
-    Future<Boolean> heard = await(signal(), () -> {});
-    awaitWaiting(1);
-    assertThat(heard).isNotDone();
-    assertThatCode(call).doesNotThrowAnyException();
-    assertThat(heard.get()).isTrue();
   }
 
   /** With a threshold of 0 every statement counts as slow, so the test does not wait long. */
@@ -111,45 +67,6 @@ class ReleaseWatchIT extends ServerDatabase {
         .isEqualTo("0");
   }
 
-  /** The next regular poll is far away. */
-  @Test
-  void aLeaderThatStopsIsFollowedAtOnce() {
-    this.holder.close();
-    this.database.execute("UPDATE leader_election SET leader_id = '', lease_millis = 0");
-    List<String> acquired = new CopyOnWriteArrayList<>();
-    Elector first = elector("first", acquired);
-    within().until(() -> acquired.size() == 1);
-    elector("second", acquired);
-    awaitWaiting(1);
-
-    first.stop();
-
-    within().until(() -> acquired.equals(List.of("first", "second")));
-  }
-
-  private Elector elector(String node, List<String> acquired) {
-    Elector elector = new Elector(
-        closing(Database.store(this.database)),
-        new LeaseSettings(
-            Duration.ofMinutes(15),
-            Duration.ofMinutes(5),
-            Duration.ofSeconds(10),
-            Duration.ZERO,
-            true),
-        () -> node,
-        (serviceId) -> false,
-        (event) -> {
-          if (event instanceof LeadershipAcquiredEvent) {
-            acquired.add(node);
-          }
-        },
-        System::nanoTime,
-        InstantSource.system());
-    closing(elector::stop);
-    elector.start(List.of(new LeaseElectionService("jobs", elector)));
-    return elector;
-  }
-
   @Test
   void oneLooksAfterTheOther() throws Exception {
     CountDownLatch looking = new CountDownLatch(1);
@@ -178,20 +95,6 @@ class ReleaseWatchIT extends ServerDatabase {
     TestDatabase other = server().newDatabase().withTables();
 
     assertThat(await(signal(other), () -> {}).get()).as("there it is free").isTrue();
-  }
-
-  @Test
-  void closingEndsTheWaitingForGood() throws Exception {
-    ReleaseWatch signal = signal();
-    Future<Boolean> heard = await(signal, () -> {});
-    awaitWaiting(1);
-
-    signal.close();
-
-    assertThatThrownBy(heard::get).hasCauseInstanceOf(LeaseStoreException.class);
-    assertThatThrownBy(() -> signal.await("holder", () -> {}))
-        .isInstanceOf(LeaseStoreException.class)
-        .hasMessageContaining("closed");
   }
 
   @ParameterizedTest
@@ -336,45 +239,5 @@ class ReleaseWatchIT extends ServerDatabase {
   /** A store whose connection outlives the test. */
   private JdbcLeaseStore patientStore(DataSource dataSource) {
     return closing(Database.store(dataSource, this.database.jdbcUrl(), Duration.ofMinutes(10)));
-  }
-
-  private static long led(JdbcLeaseStore store) throws LeaseStoreException {
-    return Database.led(store, "jobs", "holder").term();
-  }
-
-  private static void release(JdbcLeaseStore store, long term) throws LeaseStoreException {
-    assertThat(store.release("jobs", "holder", term, "", Database.RESIGNED)).isTrue();
-  }
-
-  private ReleaseWatch signal() {
-    return signal(this.database);
-  }
-
-  private ReleaseWatch signal(TestDatabase database) {
-    return closing(Database.store(database).releaseWatch().orElseThrow());
-  }
-
-  private static Future<Boolean> await(ReleaseWatch signal, Runnable look) {
-    return inBackground(() -> signal.await("holder", look));
-  }
-
-  private static Future<Boolean> inBackground(Callable<Boolean> task) {
-    FutureTask<Boolean> result = new FutureTask<>(task);
-    Thread thread = new Thread(result, "waits-for-a-signal");
-    thread.setDaemon(true);
-    thread.start();
-    return result;
-  }
-
-  /** Waits until a number of connections wait for the lock of a holder in this test's database. */
-  private void awaitWaiting(int count) {
-    String waiting =
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '%s' AND state = 'User lock'"
-            .formatted(this.database.name());
-    within().until(() -> String.valueOf(count).equals(server().query(waiting)));
-  }
-
-  private static ConditionFactory within() {
-    return Awaitility.await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(20));
   }
 }
