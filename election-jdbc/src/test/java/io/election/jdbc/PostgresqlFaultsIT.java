@@ -1,0 +1,121 @@
+package io.election.jdbc;
+
+import static io.election.jdbc.LeaseStoreFaultsIT.assertFails;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.jdbc.JdbcLeaseStore.SchemaMode;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStoreException;
+import io.election.support.PostgresqlPrograms;
+import io.election.support.PostgresqlServer;
+import io.election.support.TestDatabase;
+import io.election.test.Leases;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tests faults of a whole PostgreSQL, which no other class uses. */
+class PostgresqlFaultsIT {
+
+  private static final Duration TIMEOUT = Duration.ofMillis(500);
+
+  @AutoClose
+  private static PostgresqlServer server;
+
+  private TestDatabase database;
+
+  @AutoClose
+  private JdbcLeaseStore store;
+
+  private LeaseRow row;
+
+  @BeforeAll
+  static void start() {
+    server = PostgresqlServer.launch(PostgresqlPrograms.V18);
+  }
+
+  @BeforeEach
+  void lead() throws Exception {
+    this.database = server.newDatabase().withTables();
+    this.store = Database.store(
+        this.database.dataSource(), this.database.jdbcUrl(), SchemaMode.VALIDATE, TIMEOUT);
+    this.row = Database.led(this.store, "jobs", "a");
+  }
+
+  @Test
+  void aServerThatHangsOrIsDownDoesNotHoldACallBeyondItsTimeAndIsUsedAgain() throws Exception {
+    server.pause();
+    try {
+      for (int i = 0; i < 3; i++) {
+        assertFails(this::renew, "did not answer within 500 ms");
+      }
+      assertFails(() -> this.store.read(Set.of("jobs")), "did not answer within 500 ms");
+    } finally {
+      server.resume();
+    }
+    assertRenews();
+    server.stop();
+    try {
+      assertFails(this::renew, "127.0.0.1:" + server.port());
+      assertFails(this::renew, "cannot be reached");
+    } finally {
+      server.start();
+    }
+    assertRenews();
+  }
+
+  @Test
+  void aServerThatIsKilledHasAllThatItConfirmed() throws Exception {
+    assertThat(renew()).containsExactly("jobs");
+    server.kill();
+    try {
+      assertFails(this::renew, "127.0.0.1:" + server.port());
+    } finally {
+      server.start();
+    }
+    assertRenews();
+    assertThat(this.store.read(Set.of("jobs")).get("jobs").row().term()).isEqualTo(this.row.term());
+  }
+
+  @Test
+  void aServerWithoutAFreeConnectionIsToldAndGotOver() throws Exception {
+    this.store.disconnect();
+    List<Connection> taken = new ArrayList<>();
+    try {
+      assertThatThrownBy(() -> {
+            while (true) {
+              taken.add(this.database.dataSource().getConnection());
+            }
+          })
+          .isInstanceOf(SQLException.class);
+      assertFails(
+          this::renew,
+          "has no connection left (",
+          "as.election.postgresql.hand-back-signals=false on all nodes");
+    } finally {
+      taken.forEach(ElectionDatabase::discard);
+    }
+    assertRenews();
+  }
+
+  private Set<String> renew() throws LeaseStoreException {
+    return Leases.renew(this.store, "a", Map.of("jobs", this.row.term()));
+  }
+
+  private void assertRenews() {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
+        .until(() -> renew().contains("jobs"));
+  }
+}
