@@ -74,6 +74,10 @@ final class Diagnosis {
       return "A table in %s lacks a column (%s). Compare it with this definition, and add what is missing:\n%s"
           .formatted(where, text(ex), dialect.ddl().all());
     }
+    String particular = dialect.explain(key, where, text(ex), retry(database));
+    if (particular != null) {
+      return particular;
+    }
     if (SqlErrors.NO_RIGHT.contains(key)) {
       return "The database user lacks a right in %s (%s). Run as an administrator:\n%s"
           .formatted(
@@ -82,10 +86,6 @@ final class Diagnosis {
               dialect.grants(
                   session != null ? session.schema() : null,
                   session != null ? session.account() : null));
-    }
-    String particular = dialect.explain(key, where, text(ex), retry(database));
-    if (particular != null) {
-      return particular;
     }
     if (NO_DATABASE.contains(key)) {
       return "The database does not exist: %s (%s). Create it, or correct the URL."

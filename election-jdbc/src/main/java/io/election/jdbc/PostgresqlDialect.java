@@ -127,19 +127,24 @@ enum PostgresqlDialect implements Dialect {
     session.bound();
     session.connection().setAutoCommit(true);
     int version = session
-        .query(
-            "SELECT version(), current_setting('server_version_num')",
-            (row) -> supported(string(row, 1), row.getInt(2)))
+        .query("SELECT version(), current_setting('server_version_num'), " + readOnly(), (row) -> {
+          int number = supported(string(row, 1), row.getInt(2));
+          // A standby refuses to begin what may write.
+          Columns.requireWritable(row, 3);
+          return number;
+        })
         .get(0);
     session.setLocally(locally(version, restSeconds, lockSeconds, ""));
     String sql = """
+        WITH path AS (
+            SELECT schema, place FROM unnest(current_schemas(false)) WITH ORDINALITY s (schema, place)
+            WHERE schema !~ '^pg_'), found AS (
+            SELECT schema, place FROM path JOIN pg_namespace ON nspname = schema
+                JOIN pg_class c ON c.relnamespace = pg_namespace.oid AND relname = 'leader_election')
         SELECT %s, current_user, COALESCE(
-                (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE c.oid = to_regclass('leader_election') AND c.relpersistence <> 't'),
-                current_schema()),
-            (SELECT string_agg(n.nspname, ', ') FROM pg_class c
-                 JOIN pg_namespace n ON n.oid = c.relnamespace
-             WHERE c.relname = 'leader_election' AND n.nspname = ANY(current_schemas(false))),
+                (SELECT schema FROM found ORDER BY place LIMIT 1),
+                (SELECT schema FROM path ORDER BY place LIMIT 1)),
+            (SELECT string_agg(schema, ', ' ORDER BY place) FROM found),
             COALESCE(host(inet_server_addr()), 'local') || ':' || inet_server_port(),
             (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout')
         """.formatted(readOnly());
@@ -149,9 +154,9 @@ enum PostgresqlDialect implements Dialect {
           String schema = row.getString(3);
           if (schema == null) {
             throw new ElectionSetupException(
-                "No schema of the search_path exists in the database of the election (%s)."
+                "No schema of the search_path exists in the database of the election (%s), or the user may use none."
                     .formatted(where),
-                "Create one, or name one in the URL: ?currentSchema=public");
+                "Create one, GRANT USAGE ON SCHEMA … to the user, or name one in the URL: ?currentSchema=public");
           }
           if (string(row, 4).contains(", ")) {
             warning.accept(
@@ -207,7 +212,9 @@ enum PostgresqlDialect implements Dialect {
         PostgresqlText.set("lock_timeout", "'" + lockSeconds + "s'"),
         PostgresqlText.set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
         // A commit that did not wait for a standby is only warned of.
-        PostgresqlText.set("client_min_messages", "'warning'"));
+        PostgresqlText.set("client_min_messages", "'warning'"),
+        // Fails where a policy would hide rows.
+        PostgresqlText.set("row_security", "'off'"));
     Stream<String> more = Stream.of(
         version >= WITH_TRANSACTION_TIMEOUT ? PostgresqlText.set("transaction_timeout", "'0'") : "",
         // Otherwise the temporary tables of the session come first.
@@ -278,6 +285,21 @@ enum PostgresqlDialect implements Dialect {
     return "permanent";
   }
 
+  /** No statement of ours adds columns to a table that the election did not create. */
+  @Override
+  public void refuseForeign(Table leases) {
+    List<String> missing = Stream.of("term", "version", "lease_millis", "seal")
+        .filter((name) -> leases.column(name).isEmpty())
+        .toList();
+    if (leases.type().equals("BASE TABLE") && !missing.isEmpty()) {
+      throw new ElectionSetupException(
+          "The table %s lacks the columns %s. Found the columns %s."
+              .formatted(leases.name(), String.join(", ", missing), leases.describe()),
+          "Compare it with this definition, and add what is missing:\n%s;".formatted(DDL.leases()));
+    }
+    requireExactNames(leases);
+  }
+
   @Override
   public void requireExactNames(Table table) {
     List<String> inexact = Stream.of("service_id", "leader_id")
@@ -317,14 +339,30 @@ enum PostgresqlDialect implements Dialect {
     return "Grant it USAGE and CREATE on the schema";
   }
 
+  /** Whoever waits for them may have given up by the time of the query. */
   @Override
   public String blockers() {
-    return "SELECT pid, state, query FROM pg_stat_activity WHERE pid = ANY(SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity)";
+    return "SELECT pid, mode, state, query FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE relation = 'leader_election'::regclass; a lock without pid is that of a prepared transaction: SELECT gid, owner FROM pg_prepared_xacts";
   }
 
   @Override
   public @Nullable String explain(String error, String where, String text, String retry) {
-    return null;
+    return switch (error) {
+      case "42501" -> {
+        if (text.contains("row-level security")) {
+          yield "Row security hides rows of the election in %s (%s). Run for each of its tables: ALTER TABLE … DISABLE ROW LEVEL SECURITY;"
+              .formatted(where, text);
+        }
+        yield text.contains("permission denied for database")
+            ? "The user may not connect to %s (%s). Run as an administrator: GRANT CONNECT ON DATABASE … TO …;"
+                .formatted(where, text)
+            : null;
+      }
+      case "57014", "25P03", "25P04" ->
+        "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout and idle_in_transaction_session_timeout, also of the database."
+            .formatted(where, text);
+      default -> null;
+    };
   }
 
   /** Seconds. */

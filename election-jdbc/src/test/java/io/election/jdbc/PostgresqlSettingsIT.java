@@ -1,0 +1,436 @@
+package io.election.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.params.provider.Arguments.argumentSet;
+
+import ch.qos.logback.classic.Level;
+import io.election.ElectionSetupException;
+import io.election.jdbc.JdbcLeaseStore.SchemaMode;
+import io.election.store.LeaseRow;
+import io.election.store.LeaseStoreException;
+import io.election.support.ConnectionSource;
+import io.election.support.PostgresqlPrograms;
+import io.election.support.TestDatabase;
+import io.election.support.TestServer;
+import io.election.test.Leases;
+import java.sql.Connection;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What a role, its database or another user of its session has set on PostgreSQL, and what an
+ * account may do there: a node leads all the same, or says what to do.
+ *
+ * <table>
+ * <caption>What a node does</caption>
+ * <tr><th>State<th>Owner who creates the tables<th>Account that may only write</tr>
+ * <tr><td>read-only, isolation, commit, lock, messages, texts<td>leads<td>leads</tr>
+ * <tr><td>time limits<td>leads, or names the limit<td>leads, or names the limit</tr>
+ * <tr><td>search path with two tables<td>leads with a warning<td>leads with a warning</tr>
+ * <tr><td>search path without a schema<td>asks for one<td>asks for one</tr>
+ * <tr><td>temporary table of the same name<td>leads<td>leads</tr>
+ * <tr><td>row security<td>asks to switch it off<td>asks to switch it off</tr>
+ * <tr><td>a right is missing<td>asks to grant it<td>asks to grant it</tr>
+ * <tr><td>a table of another kind<td>refuses it by name<td>refuses it by name</tr>
+ * </table>
+ */
+@ParameterizedClass(name = "{0}")
+@MethodSource("releases")
+class PostgresqlSettingsIT {
+
+  @Parameter
+  PostgresqlPrograms release;
+
+  private TestDatabase database;
+  private JdbcLeaseStore store;
+
+  /** All in the long tests. */
+  static Stream<PostgresqlPrograms> releases() {
+    boolean all = !"default".equals(System.getProperty("election.test.servers", "default"));
+    return all
+        ? Stream.of(PostgresqlPrograms.V18, PostgresqlPrograms.V15)
+        : Stream.of(PostgresqlPrograms.V18);
+  }
+
+  enum Account {
+    OWNER,
+    LEAST
+  }
+
+  /** Where a default is set. */
+  enum Place {
+    ROLE,
+    DATABASE
+  }
+
+  @BeforeEach
+  void newDatabase() {
+    this.database = TestServer.shared(this.release).newDatabase();
+  }
+
+  @AfterEach
+  void close() {
+    if (this.store != null) {
+      this.store.close();
+    }
+  }
+
+  static Stream<Arguments> defaults() {
+    boolean all = releases().count() > 1;
+    return Stream.of(
+            "default_transaction_read_only = on",
+            "default_transaction_isolation = serializable",
+            "default_transaction_deferrable = on",
+            "synchronous_commit = off",
+            "synchronous_commit = local",
+            "statement_timeout = 1",
+            "lock_timeout = 1",
+            "idle_in_transaction_session_timeout = 1",
+            "idle_session_timeout = 1500",
+            "client_min_messages = error",
+            "standard_conforming_strings = off",
+            "TimeZone = 'America/New_York'",
+            "row_security = off")
+        .flatMap((setting) -> Stream.of(Place.values())
+            .flatMap((place) -> Stream.of(Account.values())
+                .filter((account) -> all || (account == Account.LEAST) == (place == Place.DATABASE))
+                .map((account) -> argumentSet(
+                    setting + " of the " + place + " for " + account, setting, place, account))));
+  }
+
+  /** The settings are those that a write itself sees. */
+  @ParameterizedTest
+  @MethodSource("defaults")
+  void aNodeLeadsWhateverTheDefaults(String setting, Place place, Account account)
+      throws Exception {
+    this.database.withTables();
+    recordSettings();
+    String user = user(account);
+    this.database.execute(
+        place == Place.ROLE
+            ? "ALTER ROLE " + user + " SET " + setting
+            : "ALTER DATABASE " + this.database.name() + " SET " + setting);
+    this.store = store(user, SchemaMode.VALIDATE);
+
+    leadAndHandBack();
+
+    this.database.server().execute("ALTER DATABASE " + this.database.name() + " RESET ALL");
+    assertThat(this.database.query("SELECT string_agg(DISTINCT settings, '; ') FROM seen"))
+        .isEqualTo("on, read committed, off, 0, 1s, 4s, warning, off, public, pg_temp");
+  }
+
+  private String user(Account account) {
+    return account == Account.OWNER
+        ? this.database.username()
+        : this.database.newLeastPrivilegedUser();
+  }
+
+  private void recordSettings() {
+    String settings = Stream.of(
+                "synchronous_commit",
+                "transaction_isolation",
+                "transaction_read_only",
+                "statement_timeout",
+                "lock_timeout",
+                "idle_in_transaction_session_timeout",
+                "client_min_messages",
+                "row_security",
+                "search_path")
+            .map("current_setting('%s')"::formatted)
+            .reduce("concat_ws(', '", (all, one) -> all + ", " + one)
+        + ")";
+    this.database.execute("CREATE TABLE public.seen (settings text)", """
+        CREATE FUNCTION public.record_settings() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+        AS $$ BEGIN INSERT INTO public.seen VALUES (%s); RETURN NEW; END $$
+        """.formatted(settings));
+    for (String table : List.of("leader_election", "leader_election_history")) {
+      this.database.execute("CREATE TRIGGER record BEFORE INSERT OR UPDATE ON public." + table
+          + " FOR EACH ROW EXECUTE FUNCTION public.record_settings()");
+    }
+  }
+
+  private JdbcLeaseStore store(String user, SchemaMode mode) {
+    return store(this.database.dataSourceOf(user), mode);
+  }
+
+  private JdbcLeaseStore store(DataSource source, SchemaMode mode) {
+    return Database.store(source, this.database.jdbcUrl(), mode, Database.OPERATION_TIMEOUT);
+  }
+
+  private interface Call<T> {
+    T make() throws LeaseStoreException;
+  }
+
+  /** Repeats a call that ran into a limit before it could be lifted, if the failure tells how. */
+  private static <T> T patiently(Call<T> call) throws LeaseStoreException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return call.make();
+      } catch (LeaseStoreException ex) {
+        assertThat(ex).hasMessageContaining("SET statement_timeout = 0");
+        assertThat(attempt).isLessThan(100);
+      }
+    }
+  }
+
+  private void leadAndHandBack() throws LeaseStoreException {
+    for (String id : List.of("a", "b")) {
+      LeaseRow created = patiently(() -> {
+        Leases.create(this.store, id, "me", 10_000, 0);
+        return Database.row(this.store, id);
+      });
+      patiently(() -> Leases.begin(this.store, id, created, 10_000));
+    }
+    assertThat(patiently(() -> Leases.renew(this.store, "me", Map.of("a", 1L)))).hasSize(1);
+    assertThat(patiently(() -> Leases.renew(this.store, "me", Map.of("a", 1L, "b", 1L))))
+        .hasSize(2);
+    patiently(() -> this.store.release("a", "me", 1, "", Database.RESIGNED));
+    LeaseRow released = patiently(() -> Database.row(this.store, "a"));
+    assertThat(released.leaseMillis()).isZero();
+    patiently(() -> Leases.acquire(this.store, "a", released, "me", 10_000, 0, "RELEASED"));
+    assertThat(patiently(() -> Database.row(this.store, "a")).term()).isEqualTo(2);
+  }
+
+  /** Session limits end between two calls. */
+  @Test
+  void aSessionIsReplacedBeforeTheServerEndsIt() throws Exception {
+    this.database.withTables();
+    this.database.execute(
+        "ALTER ROLE " + this.database.username() + " SET idle_session_timeout = 1500");
+    try (Connection connection = this.database.dataSource().getConnection()) {
+      JdbcLeaseStore ofOne = store(ConnectionSource.of(() -> connection), SchemaMode.NONE);
+      ofOne.read(Set.of("a"));
+      Session session = Session.open(
+          new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl()),
+          Deadline.in(Database.OPERATION_TIMEOUT),
+          60);
+      assertThat(session.restMillis()).isEqualTo(1500);
+      session.discard();
+      ofOne.close();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void twoTablesOnTheSearchPathAreToldAndTheFirstIsUsed(Account account) throws Exception {
+    this.database.withTables();
+    String user = user(account);
+    this.database.execute(
+        "CREATE SCHEMA other",
+        "CREATE TABLE other.leader_election (LIKE public.leader_election INCLUDING ALL)",
+        "GRANT USAGE ON SCHEMA other TO " + user,
+        "ALTER ROLE " + user + " SET search_path = absent, public, other");
+    this.store = store(user, SchemaMode.NONE);
+
+    assertThat(Database.logged(
+            ElectionDatabase.class, Level.WARN, () -> Database.led(this.store, "a", "me")))
+        .singleElement()
+        .asString()
+        .contains("have tables of the election", "This node uses public", "?currentSchema=public");
+    assertThat(this.database.query("SELECT count(*) FROM public.leader_election"))
+        .isEqualTo("1");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "absent|currentSchema=public",
+        "absent, missing|currentSchema=public",
+        "pg_catalog|currentSchema=public"
+      })
+  void aSearchPathWithoutASchemaIsRefused(String path, String advice) {
+    this.database.execute("ALTER ROLE " + this.database.username() + " SET search_path = " + path);
+    this.store = store(this.database.username(), SchemaMode.MIGRATE);
+
+    assertThatThrownBy(() -> this.store.ensureTables()).hasMessageContaining(advice);
+  }
+
+  /** A pooled session may have temporary tables, and the others are not in the first schema. */
+  @Test
+  void temporaryTablesOfTheSessionAreNotUsed() throws Exception {
+    this.database.withTables();
+    this.database.execute(
+        "CREATE SCHEMA first AUTHORIZATION " + this.database.username(),
+        "ALTER ROLE " + this.database.username() + " SET search_path = first, public");
+    DataSource pooled = ConnectionSource.of(() -> {
+      Connection connection = this.database.dataSource().getConnection();
+      try (Statement statement = connection.createStatement()) {
+        for (String table : List.of("leader_election", "leader_election_history")) {
+          statement.execute(
+              "CREATE TEMPORARY TABLE %1$s (LIKE public.%1$s INCLUDING ALL)".formatted(table));
+        }
+      }
+      return connection;
+    });
+    this.store = store(pooled, SchemaMode.MIGRATE);
+
+    leadAndHandBack();
+
+    assertThat(this.database.query("SELECT count(*) FROM public.leader_election"))
+        .isEqualTo("2");
+    assertThat(this.database.query("SELECT to_regclass('first.leader_election')"))
+        .isNull();
+  }
+
+  /** Hidden rows would look like elections without a record. */
+  @ParameterizedTest
+  @EnumSource
+  void rowSecurityIsRefused(Account account) throws Exception {
+    this.database.withTables();
+    String user = user(account);
+    this.database.execute(
+        "ALTER TABLE leader_election ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE leader_election FORCE ROW LEVEL SECURITY",
+        "CREATE POLICY mine ON leader_election USING (service_id = 'mine')");
+    this.store = store(user, SchemaMode.NONE);
+
+    assertThatThrownBy(() -> this.store.read(Set.of("theirs")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("ALTER TABLE")
+        .hasMessageContaining("DISABLE ROW LEVEL SECURITY");
+  }
+
+  @Test
+  void whoMayNotCreateTablesIsToldHow() {
+    String user = Database.newUser(this.database);
+    this.store = store(user, SchemaMode.MIGRATE);
+
+    assertThatThrownBy(() -> this.store.ensureTables())
+        .hasMessageContaining("may not create them")
+        .hasMessageContaining("Grant it USAGE and CREATE on the schema")
+        .hasMessageContaining("CREATE TABLE leader_election_history");
+  }
+
+  @Test
+  void whoMayNotUseTheSchemaIsToldSo() {
+    this.database.withTables();
+    this.database.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC");
+    String user = Database.newUser(this.database);
+    this.store = store(user, SchemaMode.NONE);
+
+    assertThatThrownBy(() -> this.store.read(Set.of("a"))).hasMessageContaining("GRANT USAGE");
+  }
+
+  static Stream<Arguments> rights() {
+    return Stream.of(
+        argumentSet("only reads", "SELECT ON ALL TABLES IN SCHEMA public", true),
+        argumentSet("no history", "SELECT, INSERT, UPDATE ON leader_election", true),
+        argumentSet("nothing", "USAGE ON SCHEMA public", false));
+  }
+
+  @ParameterizedTest
+  @MethodSource("rights")
+  void whoLacksARightIsToldTheGrants(String grant, boolean reads) throws Exception {
+    this.database.withTables();
+    String user = Database.newUser(this.database, grant);
+    this.store = store(user, SchemaMode.NONE);
+
+    assertThatThrownBy(() -> Leases.create(this.store, "a", "me", 10_000, 0))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("lacks a right")
+        .hasMessageContaining("permission denied for table leader_election")
+        .hasMessageContaining("GRANT SELECT, INSERT, UPDATE, DELETE ON \"public\".leader_election")
+        .hasMessageContaining("TO \"" + user + "\"");
+    assertThat(this.database.query("SELECT count(*) FROM leader_election")).isEqualTo("0");
+  }
+
+  static Stream<Arguments> logins() {
+    return Stream.of(
+        argumentSet("wrong password", "ALTER ROLE %s PASSWORD 'other'", "refuses the user"),
+        argumentSet("no login", "ALTER ROLE %s NOLOGIN", "refuses the user"),
+        argumentSet("expired", "ALTER ROLE %s VALID UNTIL '2020-01-01'", "refuses the user"),
+        argumentSet(
+            "no connection of the role", "ALTER ROLE %s CONNECTION LIMIT 0", "no connection left"),
+        argumentSet(
+            "no connection of the database",
+            "ALTER DATABASE %2$s CONNECTION LIMIT 0",
+            "no connection left"),
+        argumentSet(
+            "no right to connect",
+            "REVOKE CONNECT ON DATABASE %2$s FROM PUBLIC",
+            "GRANT CONNECT ON DATABASE"),
+        argumentSet(
+            "no such database", "ALTER DATABASE %2$s RENAME TO renamed_%2$s", "does not exist"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("logins")
+  void whoIsNotLetInIsToldWhy(String change, String message) {
+    String user = this.database.newLeastPrivilegedUser();
+    TestServer.shared(this.release).execute(change.formatted(user, this.database.name()));
+    this.store = store(user, SchemaMode.NONE);
+
+    assertThatThrownBy(() -> this.store.read(Set.of("a")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining(message);
+  }
+
+  static Stream<Arguments> shapes() {
+    return Stream.of(
+        argumentSet("unlogged", "ALTER TABLE %s SET UNLOGGED", "its engine is unlogged"),
+        argumentSet(
+            "a view",
+            "ALTER TABLE %1$s RENAME TO real; CREATE VIEW %1$s AS SELECT * FROM real",
+            "it is a view"),
+        argumentSet("no name", "ALTER TABLE %s DROP COLUMN leader_id", "leader_id"),
+        argumentSet("no term", "ALTER TABLE %s DROP COLUMN term CASCADE", "term"),
+        argumentSet("no lease", "ALTER TABLE %s DROP COLUMN lease_millis", "lease_millis"),
+        argumentSet(
+            "short names",
+            "ALTER TABLE %s ALTER COLUMN service_id TYPE varchar(20)",
+            "varchar(128)"),
+        argumentSet(
+            "no key", "ALTER TABLE %1$s DROP CONSTRAINT %1$s_pkey", "it has no primary key"),
+        argumentSet(
+            "other collation",
+            "ALTER TABLE %s ALTER COLUMN service_id TYPE varchar(128) COLLATE inexact",
+            "deterministic collation"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("shapes")
+  void aTableOfAnotherKindIsRefused(String change, String message) {
+    for (String table : List.of("leader_election", "leader_election_history")) {
+      this.database = TestServer.shared(this.release).newDatabase().withTables();
+      if (change.contains("inexact")) {
+        Icu.assumeIn(this.database);
+      }
+      this.database.execute(change.formatted(table));
+      for (SchemaMode mode : List.of(SchemaMode.VALIDATE, SchemaMode.MIGRATE)) {
+        assertThatThrownBy(() -> store(this.database.username(), mode).ensureTables())
+            .as(table + " " + mode)
+            .isInstanceOf(ElectionSetupException.class)
+            .hasMessageContaining(table)
+            .hasMessageContaining(message);
+      }
+    }
+  }
+
+  private static final class Icu {
+
+    static void assumeIn(TestDatabase database) {
+      assumeTrue(
+          "1".equals(database.query("SELECT 1 FROM pg_collation WHERE collprovider = 'i' LIMIT 1")),
+          "this PostgreSQL has no ICU");
+      database.execute(
+          "CREATE COLLATION inexact (provider = icu, locale = 'und-u-ks-level2', deterministic = false)");
+    }
+  }
+}
