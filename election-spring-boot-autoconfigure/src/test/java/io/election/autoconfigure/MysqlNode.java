@@ -8,6 +8,7 @@ import io.election.support.TestServer;
 import java.time.Duration;
 import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.context.annotation.Configurations;
@@ -20,7 +21,7 @@ import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
-/** A node of the election {@code orders} on a real database. */
+/** A node of the election {@code orders} on a real database: MySQL if nothing else is said. */
 public final class MysqlNode {
 
   /** All that the starter configures. */
@@ -58,7 +59,17 @@ public final class MysqlNode {
   public static void takeOver(TestDatabase database) {
     database.execute(
         "UPDATE leader_election SET leader_id = 'b', lease_millis = 60000, term = term + 1, version = version + 1",
-        "UPDATE leader_election_history SET ended_at = NOW(6) WHERE ended_at IS NULL");
+        "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) WHERE ended_at IS NULL");
+  }
+
+  /** The values of a column in an order, with commas; {@code null} if there are no rows. */
+  public static @Nullable String list(
+      TestDatabase database, String column, String order, String rest) {
+    boolean postgresql = database.server().product() == TestServer.Product.POSTGRESQL;
+    String list = postgresql
+        ? "STRING_AGG(CAST(%s AS text), ',' ORDER BY %s)"
+        : "GROUP_CONCAT(%s ORDER BY %s)";
+    return database.query("SELECT " + list.formatted(column, order) + " FROM " + rest);
   }
 
   public static String[] properties(TestDatabase database) {
