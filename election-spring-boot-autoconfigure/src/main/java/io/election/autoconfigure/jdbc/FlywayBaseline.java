@@ -45,6 +45,38 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
       "leader_election_member", Set.of("node_id", "joined_at", "seen_at", "services"),
       "leader_election_schema_history", Set.of("installed_rank", "version", "checksum", "success"));
 
+  private static final String FIND_TABLES =
+      "SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema IN %s LIMIT %s";
+
+  private static final String FIND_OTHERS = """
+      SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema IN %1$s
+      UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema IN %1$s
+      UNION ALL SELECT event_name FROM information_schema.events WHERE event_schema IN %1$s
+      LIMIT 1\
+      """;
+
+  /** There the information schema hides what belongs to others, and not what is an extension's. */
+  private static final String FIND_TABLES_OF_POSTGRESQL = """
+      SELECT nspname, relname, CASE relkind WHEN 'r' THEN 'BASE TABLE' ELSE '' END
+      FROM pg_class o JOIN pg_namespace n ON n.oid = relnamespace
+      WHERE relkind NOT IN ('i', 'I', 't') AND nspname IN %s
+          AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = o.oid AND classid = o.tableoid AND deptype = 'e')
+      LIMIT %s\
+      """;
+
+  private static final String FIND_OTHERS_OF_POSTGRESQL = """
+      SELECT tgname FROM pg_trigger
+      JOIN pg_class c ON c.oid = tgrelid JOIN pg_namespace n ON n.oid = relnamespace
+      WHERE NOT tgisinternal AND nspname IN %1$s
+      UNION ALL SELECT proname FROM pg_proc o JOIN pg_namespace n ON n.oid = pronamespace
+      WHERE nspname IN %1$s
+          AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = o.oid AND classid = o.tableoid AND deptype = 'e')
+      UNION ALL SELECT typname FROM pg_type o JOIN pg_namespace n ON n.oid = typnamespace
+      WHERE typtype IN ('d', 'e', 'r') AND nspname IN %1$s
+          AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = o.oid AND classid = o.tableoid AND deptype = 'e')
+      LIMIT 1\
+      """;
+
   private static final int SECONDS_TO_LOOK = 10;
 
   /** Whether the application has chosen its baseline. */
@@ -106,11 +138,11 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
       return false;
     }
     String in = "(" + String.join(",", Collections.nCopies(schemas.size(), "?")) + ")";
+    boolean postgresql = isPostgresql(connection);
     int limit = TABLES.size() * schemas.size() + 1;
     List<List<String>> tables = query(
         connection,
-        "SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema IN "
-            + in + " LIMIT " + limit,
+        (postgresql ? FIND_TABLES_OF_POSTGRESQL : FIND_TABLES).formatted(in, limit),
         schemas);
     if (tables.isEmpty()
         || !tables.stream()
@@ -121,11 +153,7 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
     }
     return query(
             connection,
-            """
-            SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema IN %1$s
-            UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema IN %1$s
-            UNION ALL SELECT %2$s_name FROM information_schema.%2$ss WHERE %2$s_schema IN %1$s
-            LIMIT 1""".formatted(in, isPostgresql(connection) ? "sequence" : "event"),
+            (postgresql ? FIND_OTHERS_OF_POSTGRESQL : FIND_OTHERS).formatted(in),
             Stream.of(schemas, schemas, schemas).flatMap(Set::stream).toList())
         .isEmpty();
   }
