@@ -17,6 +17,7 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.jdbc.JdbcElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.jdbc.CommitFence;
+import io.election.support.PostgresqlPrograms;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import jakarta.persistence.Entity;
@@ -101,7 +102,11 @@ class CommitFenceIT {
   private static final Map<String, Node> SHARED = new HashMap<>();
 
   static Stream<TestServer> servers() {
-    return Stream.of(TestServer.shared(), TestServer.sharedMariaDb()).distinct();
+    return Stream.of(
+            TestServer.shared(),
+            TestServer.sharedMariaDb(),
+            TestServer.shared(PostgresqlPrograms.V18))
+        .distinct();
   }
 
   @BeforeAll
@@ -622,7 +627,7 @@ class CommitFenceIT {
 
     @Nullable
     String ids() {
-      return query("SELECT GROUP_CONCAT(id ORDER BY id) FROM work");
+      return MysqlNode.list(this.database, "id", "id", "work");
     }
 
     @Nullable
@@ -631,9 +636,12 @@ class CommitFenceIT {
     }
 
     String session() {
+      boolean postgresql = this.database.server().product() == TestServer.Product.POSTGRESQL;
       return jdbc()
           .queryForObject(
-              "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)",
+              postgresql
+                  ? "SELECT COALESCE(STRING_AGG(setting, '/' ORDER BY name), '') FROM pg_settings WHERE source = 'session'"
+                  : "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)",
               String.class);
     }
   }
