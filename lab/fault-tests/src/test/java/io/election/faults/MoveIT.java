@@ -20,6 +20,7 @@ import io.election.store.LeaseSettings;
 import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
 import io.election.support.FakeClock;
+import io.election.support.PostgresqlPrograms;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import io.election.support.process.Claim;
@@ -107,6 +108,8 @@ class MoveIT {
 
   private @Nullable TestDatabase database;
 
+  private @Nullable TestDatabase postgresql;
+
   /** The writers of all nodes so far; none unless a test has a register. */
   private final List<Writer> writers = new ArrayList<>();
 
@@ -143,6 +146,7 @@ class MoveIT {
   private JointPart part(String kind, String id) throws LeaseStoreException {
     return switch (kind) {
       case "Mysql" -> leases(mysql(id));
+      case "Postgresql" -> leases(postgresql(id));
       case "Zookeeper" ->
         leases(ZookeeperLeaseStore.builder(
                 server(kind, Zookeeper.class, Zookeeper::start).connectString())
@@ -166,11 +170,14 @@ class MoveIT {
   }
 
   private JdbcLeaseStore mysql(String id) throws LeaseStoreException {
-    TcpProxy proxy = proxy(id);
+    return jdbc(proxy(id), database());
+  }
+
+  private static JdbcLeaseStore jdbc(TcpProxy proxy, TestDatabase database)
+      throws LeaseStoreException {
     JdbcLeaseStore store = new JdbcLeaseStore(
         new ElectionDatabase(
-            new DriverManagerDataSource(
-                proxy.jdbcUrl(), database().username(), database().password()),
+            new DriverManagerDataSource(proxy.jdbcUrl(), database.username(), database.password()),
             proxy.jdbcUrl()),
         JdbcLeaseStore.SchemaMode.MIGRATE,
         SETTINGS.operationTimeout(),
@@ -180,9 +187,20 @@ class MoveIT {
     return store;
   }
 
+  private JdbcLeaseStore postgresql(String id) throws LeaseStoreException {
+    if (this.postgresql == null) {
+      this.postgresql = TestServer.shared(PostgresqlPrograms.V18).newDatabase();
+    }
+    return jdbc(proxy(id + " to PostgreSQL", this.postgresql), this.postgresql);
+  }
+
   /** The way from a node to MySQL. */
   private TcpProxy proxy(String id) {
-    return server("way of " + id, TcpProxy.class, () -> TcpProxy.to(database()));
+    return proxy(id, database());
+  }
+
+  private TcpProxy proxy(String id, TestDatabase database) {
+    return server("way of " + id, TcpProxy.class, () -> TcpProxy.to(database));
   }
 
   private static ManualAllocationElectionService allocation(String id) {
@@ -348,6 +366,9 @@ class MoveIT {
   @Tag("faults")
   @ParameterizedTest
   @CsvSource({
+    "Mysql, Postgresql",
+    "Postgresql, Etcd",
+    "Postgresql, Zookeeper",
     "Mysql, Etcd",
     "Etcd, Zookeeper",
     "ManualAllocation, Mysql",

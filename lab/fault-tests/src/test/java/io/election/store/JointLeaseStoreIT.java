@@ -10,11 +10,9 @@ import io.election.test.ElectionDirectoryContract;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 
-/** The contract of a store, on a list of a real database and a real etcd. */
+/** The contract of a store, on a list of a real MySQL and a real etcd. */
 @Tag("faults")
 class JointLeaseStoreIT extends ElectionDirectoryContract {
 
@@ -24,41 +22,35 @@ class JointLeaseStoreIT extends ElectionDirectoryContract {
   private static final LeaseSettings SETTINGS = new LeaseSettings(
       Duration.ofMinutes(1), Duration.ofSeconds(2), OPERATION_TIMEOUT, Duration.ZERO, true);
 
-  private static TestDatabase database;
-
-  private static EtcdProcess etcd;
+  private final TestDatabase database = TestDatabase.newDatabase().withTables();
 
   private final String prefix = "/" + UUID.randomUUID() + "/";
 
-  @BeforeAll
-  static void start() {
-    etcd = EtcdProcess.shared();
-    database = TestDatabase.newDatabase().withTables();
-  }
-
-  @BeforeEach
-  void emptyTables() {
-    database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
-  }
-
   @Override
   protected LeaseStore open() {
-    List<JointPart> parts = List.of(
-        new JointPart.Leases(
-            "mysql",
-            new JdbcLeaseStore(
-                new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
-                SchemaMode.NONE,
-                OPERATION_TIMEOUT,
-                Duration.ofSeconds(2),
-                true)),
-        new JointPart.Leases(
-            "etcd",
-            EtcdLeaseStore.builder(List.of(etcd.url()))
-                .prefix(this.prefix)
-                .operationTimeout(OPERATION_TIMEOUT)
-                .build()));
+    List<JointPart> parts = List.of(in("mysql", this.database), second());
     // The nodes of the contract hold all parts or none, so that it does not matter which one asks.
     return JointLeaseStore.of(parts, SETTINGS, () -> A, System::nanoTime, Runnable::run);
+  }
+
+  /** Opens the second store of the list. */
+  JointPart second() {
+    return new JointPart.Leases(
+        "etcd",
+        EtcdLeaseStore.builder(List.of(EtcdProcess.shared().url()))
+            .prefix(this.prefix)
+            .operationTimeout(OPERATION_TIMEOUT)
+            .build());
+  }
+
+  static JointPart in(String name, TestDatabase database) {
+    return new JointPart.Leases(
+        name,
+        new JdbcLeaseStore(
+            new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
+            SchemaMode.NONE,
+            OPERATION_TIMEOUT,
+            Duration.ofSeconds(2),
+            true));
   }
 }
