@@ -29,6 +29,7 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -42,6 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * confirmed that does not last, and no record counts on another server than the one that was
  * watched.
  */
+@Tag("faults")
 @ParameterizedClass(name = "{0}")
 @MethodSource("io.election.jdbc.PostgresqlSettingsIT#releases")
 class PostgresqlServersIT {
@@ -272,7 +274,7 @@ class PostgresqlServersIT {
         .hasMessageContaining("as.election.postgresql.hand-back-signals=false");
   }
 
-  /** Ten nodes of one lease each keep what they were told, and all lead again afterwards. */
+  /** A node with ten leases keeps what it was told, and renews all again afterwards. */
   @ParameterizedTest
   @ValueSource(strings = {"pg_cancel_backend", "pg_terminate_backend"})
   void noRenewalIsConfirmedWronglyWhileSessionsAreEnded(String end) throws Exception {

@@ -207,9 +207,9 @@ class PostgresqlSettingsIT {
     assertThat(patiently(() -> Database.row(this.store, "a")).term()).isEqualTo(2);
   }
 
-  /** Session limits end between two calls. */
+  /** A session that rested too long is replaced before the next call. */
   @Test
-  void aSessionIsReplacedBeforeTheServerEndsIt() throws Exception {
+  void aSessionRestsNoLongerThanTheServerLetsIt() throws Exception {
     this.database.withTables();
     this.database.execute(
         "ALTER ROLE " + this.database.username() + " SET idle_session_timeout = 1500");
