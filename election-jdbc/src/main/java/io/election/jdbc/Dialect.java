@@ -104,6 +104,13 @@ interface Dialect {
   default void refuseForeign(Table leases) {}
 
   /**
+   * Refuses a lease table that lacks something which {@link #upgrade} does not add.
+   *
+   * @throws ElectionSetupException if it does
+   */
+  default void requireComplete(Table leases) {}
+
+  /**
    * Refuses a history whose names are not distinguished exactly.
    *
    * @throws ElectionSetupException if they are not

@@ -123,6 +123,7 @@ record LeaseTables(
             "seal"),
         faults);
     refuse(table, faults, this.dialect.ddl().leases());
+    this.dialect.requireComplete(table);
   }
 
   private void checkHistory(Table table) {

@@ -287,11 +287,11 @@ enum PostgresqlDialect implements Dialect {
 
   /** No statement of ours adds columns to a table that the election did not create. */
   @Override
-  public void refuseForeign(Table leases) {
+  public void requireComplete(Table leases) {
     List<String> missing = Stream.of("term", "version", "lease_millis", "seal")
         .filter((name) -> leases.column(name).isEmpty())
         .toList();
-    if (leases.type().equals("BASE TABLE") && !missing.isEmpty()) {
+    if (!missing.isEmpty()) {
       throw new ElectionSetupException(
           "The table %s lacks the columns %s. Found the columns %s."
               .formatted(leases.name(), String.join(", ", missing), leases.describe()),

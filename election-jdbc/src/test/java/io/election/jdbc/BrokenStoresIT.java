@@ -85,7 +85,7 @@ class BrokenStoresIT {
         return sql.contains("CURRENT_USER()")
             ? sql.replaceFirst(
                 "@@SESSION.autocommit.*",
-                "'1', 'READ-COMMITTED', '0', 'NO_CHAIN', '+00:00', 'STRICT_ALL_TABLES', '0', '1', '18446744073709551615', '0', '1', '1', '4'")
+                "'1', 'NO_CHAIN', '+00:00', 'STRICT_ALL_TABLES', '0', '1', '18446744073709551615', '1', '1', '4', 'READ-COMMITTED', '0', '0'")
             : sql.replaceAll("\\(@@SESSION.autocommit = 1 AND [^)]*\\)", "TRUE");
       }
     },
