@@ -65,6 +65,8 @@ public final class Benchmarks {
         SideBySide.class.getName(),
         "--quick",
         "--backends=postgresql,pgbouncer",
+        "--scenarios=kill",
+        "--loads=",
         "--results=" + path("postgresql"));
   }
 

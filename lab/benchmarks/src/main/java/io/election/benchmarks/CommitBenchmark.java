@@ -67,7 +67,7 @@ public class CommitBenchmark extends DatabaseBenchmark {
             "--spring.main.banner-mode=off");
     this.context
         .getBean(JdbcTemplate.class)
-        .execute("CREATE TABLE IF NOT EXISTS benchmark_work (id serial PRIMARY KEY, work int)");
+        .execute("CREATE TABLE IF NOT EXISTS benchmark_work (work int)");
     this.job = this.context.getBean(Job.class);
     ElectionService election = this.context.getBean(ElectionService.class);
     while (!election.isLeader()) {
