@@ -24,6 +24,7 @@ import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -50,6 +51,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * <tr><td>a table of another kind<td>refuses it by name<td>refuses it by name</tr>
  * </table>
  */
+@Tag("faults")
 @ParameterizedClass(name = "{0}")
 @MethodSource("releases")
 class PostgresqlSettingsIT {

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.support.PostgresqlPrograms;
 import io.election.support.TestServer;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("faults")
 class PostgresqlMigrationOrderIT extends MigrationOrderContract {
 
   PostgresqlMigrationOrderIT() {
