@@ -28,7 +28,20 @@ record LeaseTables(
   static final String HISTORY = "leader_election_history";
   static final String MEMBERS = "leader_election_member";
 
+  /**
+   * Looks for the tables. Where a transaction creates all of them, some without the others may have
+   * been created during the look: a second one sees all.
+   */
   static LeaseTables find(Session session) throws SQLException {
+    LeaseTables tables = look(session);
+    return tables.areCreatedTogether()
+            && !tables.areGone()
+            && !tables.toCreate().isEmpty()
+        ? look(session)
+        : tables;
+  }
+
+  private static LeaseTables look(Session session) throws SQLException {
     Dialect dialect = session.dialect();
     return new LeaseTables(
         dialect,
