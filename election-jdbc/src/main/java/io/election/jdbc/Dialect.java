@@ -122,7 +122,7 @@ interface Dialect {
     return List.of();
   }
 
-  /** Fails if the user lacks the right to create tables, where the product tells that beforehand. */
+  /** Fails if the user may not create tables. Does nothing if only their creation tells that. */
   default void checkRights(Statements session) throws SQLException {}
 
   /** Whether a transaction creates all tables or none. */

@@ -3,6 +3,7 @@ package io.election.jdbc;
 import static io.election.jdbc.Columns.string;
 
 import io.election.ElectionSetupException;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
@@ -29,6 +30,18 @@ enum PostgresqlDialect implements Dialect {
   /** Products that speak the protocol, but keep other promises. */
   private static final Pattern OTHERS =
       Pattern.compile("cockroach|-yb-|redshift|dsql|greenplum|materialize|questdb|crate");
+
+  /** The first schema of the search path that has the tables, or else the first; and all that have. */
+  private static final String SCHEMA = """
+      WITH path AS (
+          SELECT schema, place FROM unnest(current_schemas(false)) WITH ORDINALITY s (schema, place)
+          WHERE schema !~ '^pg_'), found AS (
+          SELECT schema, place FROM path JOIN pg_namespace ON nspname = schema
+              JOIN pg_class c ON c.relnamespace = pg_namespace.oid AND relname = 'leader_election')
+      SELECT COALESCE((SELECT schema FROM found ORDER BY place LIMIT 1),
+              (SELECT schema FROM path ORDER BY place LIMIT 1)),
+          (SELECT string_agg(schema, ', ' ORDER BY place) FROM found)
+      """;
 
   @Override
   public String label() {
@@ -135,56 +148,46 @@ enum PostgresqlDialect implements Dialect {
         })
         .get(0);
     session.setLocally(locally(version, restSeconds, lockSeconds, ""));
+    String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
+    String locally = locally(version, restSeconds, lockSeconds, schema);
+    session.setLocally(locally);
     String sql = """
-        WITH path AS (
-            SELECT schema, place FROM unnest(current_schemas(false)) WITH ORDINALITY s (schema, place)
-            WHERE schema !~ '^pg_'), found AS (
-            SELECT schema, place FROM path JOIN pg_namespace ON nspname = schema
-                JOIN pg_class c ON c.relnamespace = pg_namespace.oid AND relname = 'leader_election')
-        SELECT %s, current_user, COALESCE(
-                (SELECT schema FROM found ORDER BY place LIMIT 1),
-                (SELECT schema FROM path ORDER BY place LIMIT 1)),
-            (SELECT string_agg(schema, ', ' ORDER BY place) FROM found),
-            COALESCE(host(inet_server_addr()), 'local') || ':' || inet_server_port(),
+        SELECT %s, current_user, COALESCE(host(inet_server_addr()), 'local') || ':'
+                || inet_server_port(),
             (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout')
-        """.formatted(readOnly());
-    SessionFacts facts = session
+        """.formatted(source());
+    return session
         .query(sql, (row) -> {
-          Columns.requireWritable(row, 1);
-          String schema = row.getString(3);
-          if (schema == null) {
-            throw new ElectionSetupException(
-                "No schema of the search_path exists in the database of the election (%s), or the user may use none."
-                    .formatted(where),
-                "Create one, GRANT USAGE ON SCHEMA … to the user, or name one in the URL: ?currentSchema=public");
-          }
-          if (string(row, 4).contains(", ")) {
-            warning.accept(
-                "Several schemas of the search_path in %1$s have tables of the election (%2$s). This node uses %3$s; a node whose user has another search_path may use another, and each has its own leader. Drop the others, or set the schema in the URL of all nodes: ?currentSchema=%3$s"
-                    .formatted(where, string(row, 4), schema));
-          }
-          long idleMillis = row.getLong(6);
+          long idleMillis = row.getLong(4);
           long restMillis = restSeconds * 1000;
           return new SessionFacts(
               label(),
-              "",
-              string(row, 5),
+              string(row, 1),
+              string(row, 3),
               string(row, 2),
               schema,
-              locally(version, restSeconds, lockSeconds, schema),
+              locally,
               idleMillis > 0 ? Math.min(idleMillis, restMillis) : restMillis);
         })
         .get(0);
-    session.setLocally(facts.locally());
-    String source = session.query("SELECT " + source(), (row) -> string(row, 1)).get(0);
-    return new SessionFacts(
-        label(),
-        source,
-        facts.host(),
-        facts.account(),
-        facts.schema(),
-        facts.locally(),
-        facts.restMillis());
+  }
+
+  private static String schema(ResultSet row, String where, Consumer<String> warning)
+      throws SQLException {
+    String schema = row.getString(1);
+    if (schema == null) {
+      throw new ElectionSetupException(
+          "No schema of the search_path exists in the database of the election (%s), or the user may use none."
+              .formatted(where),
+          "Create one, GRANT USAGE ON SCHEMA … to the user, or name one in the URL: ?currentSchema=public");
+    }
+    String found = string(row, 2);
+    if (found.contains(", ")) {
+      warning.accept(
+          "Several schemas of the search_path in %1$s have tables of the election (%2$s). This node uses %3$s; a node whose user has another search_path may use another, and each has its own leader. Drop the others, or set the schema in the URL of all nodes: ?currentSchema=%3$s"
+              .formatted(where, found, schema));
+    }
+    return schema;
   }
 
   static int supported(String version, int number) {
