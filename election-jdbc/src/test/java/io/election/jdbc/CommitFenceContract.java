@@ -25,6 +25,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -305,5 +306,17 @@ abstract class CommitFenceContract extends ServerDatabase {
 
     @Override
     public void lostLeader() {}
+  }
+
+  /** Holds the fence, and sends nothing more: the server ends the session and lets others lead. */
+  final void assertVanishesAfterHolding() throws Exception {
+    assertThat(hold()).isNotNull();
+    // The server ends the session after two renew intervals.
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
+        .until(() -> takeOver().isPresent());
+    assertThatThrownBy(this.worker::commit).isInstanceOf(SQLException.class);
+    assertThat(committed()).isZero();
   }
 }

@@ -17,8 +17,14 @@ import io.election.support.TestServer.Product;
 import io.election.test.Leases;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -91,6 +97,29 @@ final class Database {
         mode != SchemaMode.NONE,
         mode == SchemaMode.MIGRATE,
         OPERATION_TIMEOUT);
+  }
+
+  /** Runs work in several threads at once, which must all succeed. */
+  static void atOnce(int threads, ThrowingCallable work) throws Exception {
+    CyclicBarrier start = new CyclicBarrier(threads);
+    Callable<String> one = () -> {
+      start.await();
+      try {
+        work.call();
+      } catch (Exception | Error ex) {
+        throw ex;
+      } catch (Throwable ex) {
+        throw new IllegalStateException(ex);
+      }
+      return "done";
+    };
+    ExecutorService executor = Executors.newFixedThreadPool(threads);
+    try {
+      assertThat(executor.invokeAll(Collections.nCopies(threads, one), 1, TimeUnit.MINUTES))
+          .allSatisfy((done) -> assertThat(done.get()).isEqualTo("done"));
+    } finally {
+      executor.shutdownNow();
+    }
   }
 
   /** Runs a call and returns what a class has logged meanwhile, from a level on. */

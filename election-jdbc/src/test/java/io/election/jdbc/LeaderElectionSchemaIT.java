@@ -25,14 +25,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -134,20 +131,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   void nodesThatStartAtOnceOnAnEmptySchemaAllSucceed() throws Exception {
-    int nodes = 6;
-    CyclicBarrier start = new CyclicBarrier(nodes);
-    Callable<String> node = () -> {
-      start.await();
-      migrate();
-      return "started";
-    };
-    ExecutorService executor = Executors.newFixedThreadPool(nodes);
-    try {
-      assertThat(executor.invokeAll(Collections.nCopies(nodes, node), 1, TimeUnit.MINUTES))
-          .allSatisfy((started) -> assertThat(started.get()).isEqualTo("started"));
-    } finally {
-      executor.shutdownNow();
-    }
+    Database.atOnce(6, this::migrate);
     assertIsUsable();
   }
 

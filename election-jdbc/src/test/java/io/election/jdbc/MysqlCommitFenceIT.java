@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ch.qos.logback.classic.Level;
 import io.election.LeadershipLostException;
-import io.election.store.LeaseStoreException;
 import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;
 import java.sql.Connection;
@@ -21,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,14 +76,7 @@ class MysqlCommitFenceIT extends CommitFenceContract {
     if (writes) {
       work();
     }
-    assertThat(hold()).isNotNull();
-    // The client sends nothing more. The server ends the session after two renew intervals.
-    Awaitility.await()
-        .atMost(Duration.ofSeconds(30))
-        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
-        .until(() -> takeOver().isPresent());
-    assertThatThrownBy(this.worker::commit).isInstanceOf(SQLException.class);
-    assertThat(committed()).isZero();
+    assertVanishesAfterHolding();
   }
 
   @Test

@@ -4,17 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeadershipLostException;
-import io.election.store.LeaseStoreException;
 import io.election.support.PgBouncer;
 import io.election.support.PostgresqlServer;
 import io.election.support.TestDatabase;
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -71,14 +68,7 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
     execute("SET idle_in_transaction_session_timeout = 0");
     this.worker.commit();
     work();
-    assertThat(hold()).isNotNull();
-    // The client sends nothing more. The server ends the session after two renew intervals.
-    Awaitility.await()
-        .atMost(Duration.ofSeconds(30))
-        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
-        .until(() -> takeOver().isPresent());
-    assertThatThrownBy(this.worker::commit).isInstanceOf(SQLException.class);
-    assertThat(committed()).isZero();
+    assertVanishesAfterHolding();
   }
 
   @Test

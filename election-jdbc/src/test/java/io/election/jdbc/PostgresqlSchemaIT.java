@@ -15,16 +15,10 @@ import io.election.store.TermEnd;
 import io.election.support.TestDatabase;
 import io.election.test.Leases;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,20 +56,7 @@ class PostgresqlSchemaIT extends ServerDatabase {
 
   @Test
   void nodesThatStartAtOnceOnAnEmptySchemaAllSucceed() throws Exception {
-    int nodes = 6;
-    CyclicBarrier start = new CyclicBarrier(nodes);
-    Callable<String> node = () -> {
-      start.await();
-      migrate();
-      return "started";
-    };
-    ExecutorService executor = Executors.newFixedThreadPool(nodes);
-    try {
-      assertThat(executor.invokeAll(Collections.nCopies(nodes, node), 1, TimeUnit.MINUTES))
-          .allSatisfy((started) -> assertThat(started.get()).isEqualTo("started"));
-    } finally {
-      executor.shutdownNow();
-    }
+    Database.atOnce(6, this::migrate);
     assertIsUsable();
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
+import io.election.autoconfigure.PostgresqlContainer;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.commitfence.FencedDatabase;
 import io.election.store.JointLeaseStore;
@@ -67,7 +68,7 @@ class DatabaseAlgorithmTest {
   void databaseThatABeanHoldsDecides(CapturedOutput output) {
     this.application
         .withPropertyValues("spring.datasource.url=" + MYSQL)
-        .withBean(JdbcConnectionDetails.class, Container::new)
+        .withBean(JdbcConnectionDetails.class, PostgresqlContainer::new)
         .run((context) -> assertThat(context).hasNotFailed());
     assertThat(output).contains("algorithm is Postgresql by default");
   }
@@ -207,24 +208,6 @@ class DatabaseAlgorithmTest {
 
   private static DataSource source(String url) {
     return new DriverManagerDataSource(url);
-  }
-
-  private static final class Container implements JdbcConnectionDetails {
-
-    @Override
-    public @Nullable String getUsername() {
-      return null;
-    }
-
-    @Override
-    public @Nullable String getPassword() {
-      return null;
-    }
-
-    @Override
-    public String getJdbcUrl() {
-      return POSTGRESQL;
-    }
   }
 
   @Configuration(proxyBeanMethods = false)

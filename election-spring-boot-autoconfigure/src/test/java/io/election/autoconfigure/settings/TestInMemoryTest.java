@@ -7,11 +7,11 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.MysqlNode;
+import io.election.autoconfigure.PostgresqlContainer;
 import io.election.autoconfigure.StartFailure;
 import io.election.lease.LeaseElectionService;
 import java.util.List;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -126,7 +126,7 @@ class TestInMemoryTest {
   @Test
   void aTestWhoseBeansHoldAnotherDatabaseDoesNot(CapturedOutput output) {
     this.test
-        .withBean(JdbcConnectionDetails.class, Container::new)
+        .withBean(JdbcConnectionDetails.class, PostgresqlContainer::new)
         .run((context) ->
             assertThat(context.getBean(ElectionService.class).isLeader()).isFalse());
     this.test
@@ -171,24 +171,6 @@ class TestInMemoryTest {
   })
   void memoryIsKnownByTheUrl(String url, boolean inMemory) {
     assertThat(TestInMemory.isInMemory(url)).isEqualTo(inMemory);
-  }
-
-  private static final class Container implements JdbcConnectionDetails {
-
-    @Override
-    public @Nullable String getUsername() {
-      return null;
-    }
-
-    @Override
-    public @Nullable String getPassword() {
-      return null;
-    }
-
-    @Override
-    public String getJdbcUrl() {
-      return "jdbc:postgresql://127.0.0.1:1/orders";
-    }
   }
 
   @Configuration(proxyBeanMethods = false)
