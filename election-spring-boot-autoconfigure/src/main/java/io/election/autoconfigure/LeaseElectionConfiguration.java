@@ -3,7 +3,6 @@ package io.election.autoconfigure;
 import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ConditionalOnElectionSetting;
-import io.election.autoconfigure.settings.DefaultAlgorithm;
 import io.election.autoconfigure.settings.ElectionAlgorithm;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.autoconfigure.settings.LocalNode;
@@ -26,7 +25,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -98,19 +96,12 @@ class LeaseElectionConfiguration {
       Elector elector,
       LeaseSettings settings,
       Environment environment,
-      ListableBeanFactory beanFactory,
-      ObjectProvider<DefaultAlgorithm> byDefault) {
-    return new Backend(
-        names(environment, byDefault.getIfAvailable()),
-        store(environment, beanFactory),
-        elector,
-        settings.leaseDuration());
-  }
-
-  private static List<String> names(Environment environment, @Nullable DefaultAlgorithm byDefault) {
-    return byDefault == null || ElectionAlgorithm.isNamed(environment)
+      ListableBeanFactory beanFactory) {
+    LeaseStore store = store(environment, beanFactory);
+    List<String> names = ElectionAlgorithm.isNamed(environment)
         ? ElectionAlgorithm.names(environment)
-        : List.of(byDefault.name());
+        : List.of(ElectionAlgorithm.of(store.name()).name());
+    return new Backend(names, store, elector, settings.leaseDuration());
   }
 
   private static LeaseStore store(Environment environment, ListableBeanFactory beanFactory) {

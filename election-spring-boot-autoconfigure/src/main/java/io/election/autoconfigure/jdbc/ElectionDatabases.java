@@ -2,7 +2,6 @@ package io.election.autoconfigure.jdbc;
 
 import io.election.autoconfigure.commitfence.FencedDatabase;
 import io.election.autoconfigure.commitfence.FencedDatabases;
-import io.election.autoconfigure.settings.DefaultAlgorithm;
 import io.election.autoconfigure.settings.ElectionAlgorithm;
 import io.election.autoconfigure.settings.UnknownProperties;
 import io.election.store.LeaseStore;
@@ -19,11 +18,11 @@ import org.springframework.core.env.Environment;
  * The databases of the stores that the configuration names: one, or with a list of both products one
  * of each. Without a name there is one, whose URL decides what it is.
  */
-final class ElectionDatabases implements FencedDatabases, DefaultAlgorithm {
+final class ElectionDatabases implements FencedDatabases {
 
   private final Environment environment;
 
-  private final List<Entry> entries = new ArrayList<>();
+  private final List<StoreDatabase> databases = new ArrayList<>();
 
   /**
    * Creates the databases.
@@ -34,32 +33,31 @@ final class ElectionDatabases implements FencedDatabases, DefaultAlgorithm {
       Environment environment, Function<@Nullable DatabaseProduct, StoreDatabase> databases) {
     this.environment = environment;
     if (!ElectionAlgorithm.isNamed(environment)) {
-      this.entries.add(new Entry(null, databases.apply(null)));
+      this.databases.add(databases.apply(null));
       return;
     }
     List<String> names = ElectionAlgorithm.names(environment);
     for (DatabaseProduct product : DatabaseProduct.values()) {
       if (names.contains(product.algorithm())) {
-        this.entries.add(new Entry(product, databases.apply(product)));
+        this.databases.add(databases.apply(product));
       }
     }
   }
 
   /** Creates the store of a product, or that of the only database. */
   LeaseStore store(DatabaseProduct product) throws LeaseStoreException {
-    StoreDatabase database = this.entries.stream()
-        .filter((entry) -> entry.product() == null || entry.product() == product)
+    LeaseStore store = this.databases.stream()
+        .filter((database) -> database.isFor(product))
         .findFirst()
         .orElseThrow()
-        .database();
-    LeaseStore store = database.store();
+        .store();
     warnOfUnused();
     return store;
   }
 
   private void warnOfUnused() {
     List<DatabaseProduct> used =
-        this.entries.stream().map((entry) -> entry.database().product()).toList();
+        this.databases.stream().map(StoreDatabase::product).toList();
     Stream.of(DatabaseProduct.values())
         .filter((product) -> !used.contains(product))
         .forEach((product) -> UnknownProperties.warnOfUnused(
@@ -68,28 +66,20 @@ final class ElectionDatabases implements FencedDatabases, DefaultAlgorithm {
 
   @Override
   public String setting() {
-    return this.entries.stream()
-        .map((entry) -> entry.database().product().prefix() + ".commit-fence")
+    return this.databases.stream()
+        .map((database) -> database.product().prefix() + ".commit-fence")
         .collect(Collectors.joining(" or "));
   }
 
-  @Override
-  public String name() {
-    return first().product().algorithm();
-  }
-
   StoreDatabase first() {
-    return this.entries.get(0).database();
+    return this.databases.get(0);
   }
 
   @Override
   public List<FencedDatabase> fenced() {
-    return this.entries.stream()
-        .map(Entry::database)
+    return this.databases.stream()
         .filter((database) -> database.settings().commitFence())
         .map(FencedDatabase.class::cast)
         .toList();
   }
-
-  private record Entry(@Nullable DatabaseProduct product, StoreDatabase database) {}
 }

@@ -66,6 +66,11 @@ final class StoreDatabase implements FencedDatabase {
         () -> new CommitFence(lease.renewInterval(), this.found.get().database()));
   }
 
+  /** Whether the configuration wants it for a product, or names none. */
+  boolean isFor(DatabaseProduct product) {
+    return this.named == null || this.named == product;
+  }
+
   /**
    * Creates the store, whose tables are ready if the database answers.
    *

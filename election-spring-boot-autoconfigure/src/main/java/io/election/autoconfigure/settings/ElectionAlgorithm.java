@@ -113,7 +113,8 @@ public record ElectionAlgorithm(String name) {
     return all(environment).get(0);
   }
 
-  private static ElectionAlgorithm of(String name) {
+  /** Returns the algorithm of a name, however it is written. */
+  public static ElectionAlgorithm of(String name) {
     return new ElectionAlgorithm(OURS.stream()
         .filter((ours) -> canonical(ours).equals(canonical(name)))
         .findFirst()
