@@ -87,7 +87,7 @@ final class LeaderElectionSchema {
       // A table that was renamed may come back. Only where nothing is left, as after Flyway's
       // clean(), the tables are created again.
       if (missing.equals(this.dropped)
-          || ((this.seen || tables.areCreatedTogether()) && !tables.areGone())) {
+          || ((this.seen || this.database.dialect().createsTogether()) && !tables.areGone())) {
         throw dropped(missing);
       }
       migrate(missing, tables.isUpgrade());

@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -28,13 +27,65 @@ record LeaseTables(
   static final String HISTORY = "leader_election_history";
   static final String MEMBERS = "leader_election_member";
 
+  /** Whether a column may be null. */
+  private enum Nulls {
+    ALLOWED,
+    FORBIDDEN,
+    EITHER
+  }
+
+  /**
+   * A column that the election uses.
+   *
+   * @param needed whether it must be there, because no upgrade adds it
+   */
+  private record Expected(String name, String type, boolean needed, Nulls nulls) {
+
+    void compare(Table table, List<String> faults) {
+      Table.Column found = table.column(this.name).orElse(null);
+      if (found == null) {
+        if (this.needed) {
+          faults.add("it has no " + this.name);
+        }
+        return;
+      }
+      if (!found.type().equals(this.type)) {
+        faults.add(this.name + " is " + found.fullType() + ", not " + this.type);
+      }
+      if (found.nullable() ? this.nulls == Nulls.FORBIDDEN : this.nulls == Nulls.ALLOWED) {
+        faults.add(this.name + (found.nullable() ? " allows NULL" : " does not allow NULL"));
+      }
+    }
+  }
+
+  private static final List<Expected> LEASE_COLUMNS = List.of(
+      new Expected("service_id", "varchar", true, Nulls.EITHER),
+      new Expected("leader_id", "varchar", true, Nulls.EITHER),
+      new Expected("last_active_time", "timestamp", true, Nulls.EITHER),
+      new Expected("term", "bigint", false, Nulls.FORBIDDEN),
+      new Expected("version", "bigint", false, Nulls.FORBIDDEN),
+      new Expected("lease_millis", "bigint", false, Nulls.ALLOWED),
+      new Expected("seal", "varchar", false, Nulls.ALLOWED));
+
+  private static final List<Expected> HISTORY_COLUMNS = List.of(
+      new Expected("service_id", "varchar", true, Nulls.EITHER),
+      new Expected("term", "bigint", true, Nulls.EITHER),
+      new Expected("leader_id", "varchar", true, Nulls.EITHER),
+      new Expected("lease_millis", "bigint", true, Nulls.EITHER),
+      new Expected("elected_at", "timestamp", true, Nulls.EITHER),
+      new Expected("ended_at", "timestamp", true, Nulls.ALLOWED),
+      new Expected("reason", "varchar", true, Nulls.EITHER),
+      new Expected("end_reason", "varchar", true, Nulls.ALLOWED),
+      new Expected("ended_by", "varchar", true, Nulls.ALLOWED),
+      new Expected("end_note", "varchar", true, Nulls.ALLOWED));
+
   /**
    * Looks for the tables. Where a transaction creates all of them, some without the others may have
    * been created during the look: a second one sees all.
    */
   static LeaseTables find(Session session) throws SQLException {
     LeaseTables tables = look(session);
-    return tables.areCreatedTogether()
+    return tables.dialect().createsTogether()
             && !tables.areGone()
             && !tables.toCreate().isEmpty()
         ? look(session)
@@ -86,79 +137,46 @@ record LeaseTables(
     return !toUpgrade().isEmpty();
   }
 
-  /** Whether no start that failed half-way leaves some of the tables without the others. */
-  boolean areCreatedTogether() {
-    return this.dialect.createsTogether();
-  }
-
   /** Whether none of the tables is there. */
   boolean areGone() {
     return this.leases == null && this.history == null && this.members == null;
   }
 
-  /**
-   * Checks the shape of the tables.
-   *
-   * @throws ElectionSetupException if no statement of ours can give them the required one
-   */
-  void check() {
+  private void check() {
     if (this.leases != null) {
       this.dialect.refuseForeign(this.leases);
-      checkLeases(this.leases);
+      check(
+          this.leases, List.of("service_id"), LEASE_COLUMNS, this.dialect.ddl().leases());
+      this.dialect.requireComplete(this.leases);
     }
     if (this.history != null) {
-      checkHistory(this.history);
+      check(
+          this.history,
+          List.of("service_id", "term"),
+          HISTORY_COLUMNS,
+          this.dialect.ddl().history());
+      this.dialect.requireExactNames(this.history);
     }
   }
 
-  private void checkLeases(Table table) {
-    List<String> faults = faults(table, List.of("service_id"));
-    expectName(table, "service_id", faults);
-    expectName(table, "leader_id", faults);
-    expect(table, "last_active_time", "timestamp", true, faults);
-    expect(table, "term", "bigint", false, faults);
-    expect(table, "version", "bigint", false, faults);
-    expect(table, "lease_millis", "bigint", false, faults);
-    expectNull(table, "term", false, faults);
-    expectNull(table, "version", false, faults);
-    expectNull(table, "lease_millis", true, faults);
-    expect(table, "seal", "varchar", false, faults);
-    expectNull(table, "seal", true, faults);
-    expectOmissible(
-        table,
-        Set.of(
-            "service_id",
-            "leader_id",
-            "last_active_time",
-            "term",
-            "version",
-            "lease_millis",
-            "seal"),
-        faults);
-    refuse(table, faults, this.dialect.ddl().leases());
-    this.dialect.requireComplete(table);
-  }
-
-  private void checkHistory(Table table) {
-    List<String> faults = faults(table, List.of("service_id", "term"));
-    expectName(table, "service_id", faults);
-    expectName(table, "leader_id", faults);
-    expect(table, "term", "bigint", true, faults);
-    expect(table, "lease_millis", "bigint", true, faults);
-    expect(table, "elected_at", "timestamp", true, faults);
-    expect(table, "ended_at", "timestamp", true, faults);
-    expectNull(table, "ended_at", true, faults);
-    expect(table, "reason", "varchar", true, faults);
-    for (String name : List.of("end_reason", "ended_by", "end_note")) {
-      expect(table, name, "varchar", true, faults);
-      expectNull(table, name, true, faults);
+  private void check(Table table, List<String> primaryKey, List<Expected> expected, String ddl) {
+    List<String> faults = faults(table, primaryKey);
+    expected.forEach((column) -> column.compare(table, faults));
+    table.columns().stream()
+        .filter((column) -> !column.omissible())
+        .filter(
+            (column) -> expected.stream().noneMatch((ours) -> ours.name().equals(column.name())))
+        .forEach((column) -> faults.add(column.name() + " is unknown and has no default"));
+    if (!faults.isEmpty()) {
+      throw new ElectionSetupException(
+          "The table %s has another shape: %s. Found the columns %s."
+              .formatted(table.name(), String.join("; ", faults), table.describe()),
+          """
+          If it belongs to something else, let the election use another database of the server. If nothing uses it, rename it and start again:
+          ALTER TABLE %s RENAME TO %s_old;
+          Expected is:
+          %s;""".formatted(table.name(), table.name(), ddl));
     }
-    expectOmissible(
-        table,
-        Set.of("service_id", "term", "leader_id", "lease_millis", "elected_at", "reason"),
-        faults);
-    refuse(table, faults, this.dialect.ddl().history());
-    this.dialect.requireExactNames(table);
   }
 
   private List<String> faults(Table table, List<String> primaryKey) {
@@ -178,54 +196,5 @@ record LeaseTables(
       }
     }
     return faults;
-  }
-
-  private static void expectName(Table table, String name, List<String> faults) {
-    expect(table, name, "varchar", true, faults);
-  }
-
-  private static void expect(
-      Table table, String name, String type, boolean needed, List<String> faults) {
-    table
-        .column(name)
-        .ifPresentOrElse(
-            (column) -> {
-              if (!column.type().equals(type)) {
-                faults.add(name + " is " + column.fullType() + ", not " + type);
-              }
-            },
-            () -> {
-              if (needed) {
-                faults.add("it has no " + name);
-              }
-            });
-  }
-
-  private static void expectNull(Table table, String name, boolean nullable, List<String> faults) {
-    table
-        .column(name)
-        .filter((column) -> column.nullable() != nullable)
-        .ifPresent(
-            (column) -> faults.add(name + (nullable ? " does not allow NULL" : " allows NULL")));
-  }
-
-  private static void expectOmissible(Table table, Set<String> ours, List<String> faults) {
-    table.columns().stream()
-        .filter((column) -> !ours.contains(column.name()) && !column.omissible())
-        .forEach((column) -> faults.add(column.name() + " is unknown and has no default"));
-  }
-
-  private static void refuse(Table table, List<String> faults, String expected) {
-    if (faults.isEmpty()) {
-      return;
-    }
-    throw new ElectionSetupException(
-        "The table %s has another shape: %s. Found the columns %s."
-            .formatted(table.name(), String.join("; ", faults), table.describe()),
-        """
-        If it belongs to something else, let the election use another database of the server. If nothing uses it, rename it and start again:
-        ALTER TABLE %s RENAME TO %s_old;
-        Expected is:
-        %s;""".formatted(table.name(), table.name(), expected));
   }
 }

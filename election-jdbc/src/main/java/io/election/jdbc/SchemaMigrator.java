@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
@@ -20,6 +21,12 @@ import org.jspecify.annotations.Nullable;
  * its own. Nothing on the class path is visible to another Flyway.
  */
 final class SchemaMigrator {
+
+  private static final Migration CREATE = new Migration(
+      "1", "create leader_election, its history and its members", LeaseTables::toCreate);
+
+  private static final Migration UPGRADE = new Migration(
+      "2", "bring a leader_election that was created by hand into shape", LeaseTables::toUpgrade);
 
   private static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
@@ -49,7 +56,7 @@ final class SchemaMigrator {
     try {
       Flyway flyway = flyway(
           new BoundedDataSource(database, opened),
-          upgrade ? Stream.of(Migration.values()) : Stream.of(Migration.CREATE),
+          upgrade ? Stream.of(CREATE, UPGRADE) : Stream.of(CREATE),
           database.dialect());
       migrate(flyway);
     } finally {
@@ -110,12 +117,23 @@ final class SchemaMigrator {
         .load();
   }
 
+  /**
+   * A step to the current tables. It inspects the existing ones, because Flyway knows neither about
+   * a start that failed half-way nor about tables that were created by hand, and not every product
+   * has {@code ADD COLUMN IF NOT EXISTS}.
+   *
+   * @param version must not change: Flyway runs each version only once
+   * @param ddl the statements that the tables need; none if they already have what the step adds
+   */
+  private record Migration(
+      String version, String description, Function<LeaseTables, List<String>> ddl) {}
+
   /** Adapts a migration to Flyway. */
   private record Step(Migration migration, Dialect dialect) implements JavaMigration {
 
     @Override
     public MigrationVersion getVersion() {
-      return MigrationVersion.fromVersion(Integer.toString(this.migration.version()));
+      return MigrationVersion.fromVersion(this.migration.version());
     }
 
     @Override
@@ -137,7 +155,7 @@ final class SchemaMigrator {
     public void migrate(Context context) throws SQLException {
       Session session =
           Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)), this.dialect);
-      for (String ddl : this.migration.ddl(LeaseTables.find(session))) {
+      for (String ddl : this.migration.ddl().apply(LeaseTables.find(session))) {
         session.execute(ddl);
       }
     }
