@@ -120,9 +120,10 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    FenceLock lock = lock(connection);
-    Held held = new Held(this, connection, lock);
-    if (lock.isLocal()) {
+    FenceLock lock = dialect(connection).fenceLock();
+    Held held = new Held(this, connection, lock.restoration());
+    String bounding = lock.bounding(this.restSeconds);
+    if (bounding.isEmpty()) {
       confirm(connection, nodeId, terms);
       held.closed = true; // it ends with the transaction
       return held;
@@ -135,7 +136,7 @@ public final class CommitFence {
       this.sessionsAreBounded = false;
     }
     try {
-      lock.bound(connection, this.restSeconds);
+      execute(connection, bounding);
       confirm(connection, nodeId, terms);
     } catch (SQLException | RuntimeException | Error ex) {
       held.close();
@@ -277,10 +278,6 @@ public final class CommitFence {
             connection, history(dialect), serviceId, term, this::undo, ifBounded, this.restSeconds);
   }
 
-  private static FenceLock lock(Connection connection) throws SQLException {
-    return dialect(connection).fenceLock();
-  }
-
   private static Dialect dialect(Connection connection) throws SQLException {
     String driverSays = connection.getMetaData().getDatabaseProductName();
     Dialect dialect = Dialects.of(driverSays);
@@ -293,7 +290,7 @@ public final class CommitFence {
   private String history(Dialect dialect) {
     String schema = this.database != null ? this.database.schema() : null;
     return schema != null
-        ? dialect.fenceLock().quoted(schema) + "." + LeaseTables.HISTORY
+        ? dialect.quoted(schema) + "." + LeaseTables.HISTORY
         : LeaseTables.HISTORY;
   }
 
@@ -335,14 +332,14 @@ public final class CommitFence {
 
     private final Connection connection;
 
-    private final FenceLock lock;
+    private final String restoration;
 
     private boolean closed;
 
-    private Held(CommitFence fence, Connection connection, FenceLock lock) {
-      this.lock = lock;
+    private Held(CommitFence fence, Connection connection, String restoration) {
       this.fence = fence;
       this.connection = connection;
+      this.restoration = restoration;
     }
 
     /**
@@ -353,7 +350,7 @@ public final class CommitFence {
     public void close() {
       if (!this.closed) {
         this.closed = true;
-        this.fence.undo(this.connection, this.lock.restoration());
+        this.fence.undo(this.connection, this.restoration);
       }
     }
   }

@@ -1,10 +1,13 @@
 package io.election.jdbc;
 
 import io.election.ElectionSetupException;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,8 +16,16 @@ import org.jspecify.annotations.Nullable;
  */
 interface Dialect {
 
-  /** The name of the product, for people. */
-  String label();
+  /** Texts that mean the same whatever the modes of the server and the driver. */
+  Pattern PLAIN = Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
+
+  static ElectionSetupException unsupported(String found) {
+    return new ElectionSetupException(
+        "The database of the election is %s, which is none of MySQL, MariaDB and PostgreSQL."
+            .formatted(found),
+        "Let the election use one of these, for instance by a DataSource bean with"
+            + " @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
+  }
 
   /** The name in settings and in the log. */
   String shortName();
@@ -23,19 +34,23 @@ interface Dialect {
   String words(String sql);
 
   /** A text as SQL, for statements without parameters. */
-  String literal(String text);
+  default String literal(String text) {
+    return PLAIN.matcher(text).matches()
+        ? "'" + text + "'"
+        : ofBytes(HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** A text as SQL without quoting, by the hexadecimal digits of its bytes in UTF-8. */
+  String ofBytes(String hex);
+
+  /** The name of a schema or an account as SQL. */
+  String quoted(String name);
 
   /**
    * An SQL expression for the first hexadecimal digits of the {@linkplain Digest#of digest} of a
    * text.
    */
   String digest(String text, int digits);
-
-  /** An SQL expression for a text that may be long. */
-  String longText(String text);
-
-  /** A table in a FROM clause whose rows must be found by the primary key. */
-  String byPrimaryKey(String table);
 
   /**
    * A statement that renews leases without waiting for locks.
@@ -162,12 +177,4 @@ interface Dialect {
 
   /** How a commit fence locks the entry of a term. */
   FenceLock fenceLock();
-
-  static ElectionSetupException unsupported(String found) {
-    return new ElectionSetupException(
-        "The database of the election is %s, which is none of MySQL, MariaDB and PostgreSQL."
-            .formatted(found),
-        "Let the election use one of these, for instance by a DataSource bean with"
-            + " @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
-  }
 }

@@ -1,5 +1,8 @@
 package io.election.jdbc;
 
+import io.election.ElectionSetupException;
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the dialect of a database. */
@@ -22,7 +25,21 @@ final class Dialects {
     };
   }
 
-  /** Returns the dialect that a URL suggests, for messages before the first connection. */
+  /**
+   * Returns the dialect of a connection; the server may say more.
+   *
+   * @throws ElectionSetupException if the product is not supported
+   */
+  static Dialect of(DatabaseMetaData driver) throws SQLException {
+    Dialect dialect = of(driver.getDatabaseProductName());
+    if (dialect == null) {
+      throw Dialect.unsupported(
+          driver.getDatabaseProductName() + " " + driver.getDatabaseProductVersion());
+    }
+    return dialect;
+  }
+
+  /** Returns the dialect that a URL suggests, before the first connection. */
   static Dialect ofUrl(@Nullable String url) {
     return url != null && url.contains(":postgresql:")
         ? PostgresqlDialect.INSTANCE

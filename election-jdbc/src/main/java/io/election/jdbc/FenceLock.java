@@ -33,19 +33,20 @@ interface FenceLock {
       throws SQLException;
 
   /**
-   * Whether what bounds a session ends with its transaction, so that nothing must be restored.
+   * The statement that lets the server end the session if it is idle for so long; empty if each lock
+   * bounds its transaction, so that nothing must be restored.
    */
-  boolean isLocal();
+  default String bounding(long restSeconds) {
+    return "";
+  }
 
-  /** Lets the server end the session if it is idle for so long. Not used if that is local. */
-  void bound(Connection connection, long restSeconds) throws SQLException;
-
-  /** The statement that undoes {@link #bound}; correct even if that has not run. */
-  String restoration();
+  /** The statement that undoes {@link #bounding}; correct even if that has not run. */
+  default String restoration() {
+    return "";
+  }
 
   /** Whether a session may have a history to read. */
-  boolean reaches(Connection connection) throws SQLException;
-
-  /** Quotes a name. */
-  String quoted(String name);
+  default boolean reaches(Connection connection) throws SQLException {
+    return true;
+  }
 }

@@ -109,19 +109,17 @@ final class LeaseRenewal {
   private Renewals renewUnlocked(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String leases = session.dialect().byPrimaryKey(LeaseTables.LEASES);
-    String select =
-        "SELECT service_id FROM %s WHERE %s".formatted(leases, held(session, nodeId, terms, stamp));
+    String select = "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE "
+        + held(session, nodeId, terms, stamp);
     Set<String> renewed = new HashSet<>(
         session.query(select + " FOR UPDATE SKIP LOCKED", (row) -> Columns.string(row, 1)));
     if (!renewed.isEmpty()) {
       session.update(
           """
-          UPDATE %s
+          UPDATE leader_election FORCE INDEX (PRIMARY)
           SET %s
           WHERE service_id IN (%s) AND %s
-          """.formatted(
-                  leases, stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
+          """.formatted(stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
           renewed.toArray());
     }
     Set<String> locked = new HashSet<>(session.query(select, (row) -> Columns.string(row, 1)));

@@ -106,13 +106,13 @@ final class LeaseRows {
             CASE WHEN %s THEN (
                 SELECT MAX(h.term) FROM leader_election_history h
                 WHERE h.service_id = l.service_id) END,
-            CASE WHEN %s THEN NULL ELSE %s END
+            CASE WHEN %s THEN NULL ELSE CAST(CONCAT_WS(' ', %s) AS TEXT) END
         FROM leader_election l WHERE service_id IN (%s)
         """.formatted(
             stamp.isCurrent(),
             TermHistory.MUST_COMPARE,
             session.isUsable(),
-            session.dialect().longText("CONCAT_WS(' ', %s)".formatted(session.usability())),
+            session.usability(),
             names);
   }
 

@@ -3,11 +3,9 @@ package io.election.jdbc;
 import static io.election.jdbc.Columns.string;
 
 import io.election.ElectionSetupException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -81,10 +79,6 @@ enum MysqlDialect implements Dialect {
   /** A parameter that arrives as another text if the driver escapes it, and the server does not. */
   private static final String BACKSLASH = "\\x";
 
-  /** A text that means the same whatever the modes of the server and the driver. */
-  private static final Pattern PLAIN =
-      Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
-
   /** The account is locked because of failed logins: MySQL, MariaDB. */
   private static final Set<String> LOCKED_OUT = Set.of("3955", "4150");
 
@@ -111,11 +105,6 @@ enum MysqlDialect implements Dialect {
   }
 
   @Override
-  public String label() {
-    return this.label;
-  }
-
-  @Override
   public String shortName() {
     return "mysql";
   }
@@ -125,33 +114,23 @@ enum MysqlDialect implements Dialect {
     return sql.replace(NOW, STORABLE_NOW)
         .replace("EXTRACT(EPOCH FROM ", "UNIX_TIMESTAMP(")
         .replace("IS NOT DISTINCT FROM", "<=>")
-        .replace(" AS BIGINT)", " AS SIGNED)");
+        .replace(" AS BIGINT)", " AS SIGNED)")
+        .replace(" AS TEXT)", " AS CHAR(70000))");
   }
 
-  /**
-   * A plain text is encoded by the driver, as it is in parameters; any other is written as its
-   * bytes, which need no quoting.
-   */
   @Override
-  public String literal(String text) {
-    return PLAIN.matcher(text).matches()
-        ? "'" + text + "'"
-        : "_utf8mb4 x'" + HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8)) + "'";
+  public String ofBytes(String hex) {
+    return "_utf8mb4 x'" + hex + "'";
+  }
+
+  @Override
+  public String quoted(String name) {
+    return "`" + name.replace("`", "``") + "`";
   }
 
   @Override
   public String digest(String text, int digits) {
     return "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), %s)".formatted(text, digits);
-  }
-
-  @Override
-  public String longText(String text) {
-    return "CAST(%s AS CHAR(70000))".formatted(text);
-  }
-
-  @Override
-  public String byPrimaryKey(String table) {
-    return table + " FORCE INDEX (PRIMARY)";
   }
 
   @Override
@@ -261,7 +240,7 @@ enum MysqlDialect implements Dialect {
                 "Add it to the URL: jdbc:mysql://host:3306/database.");
           }
           return new SessionFacts(
-              dialect.label(),
+              dialect.label,
               string(row, 1),
               string(row, 4),
               string(row, 2),
@@ -357,7 +336,7 @@ enum MysqlDialect implements Dialect {
 
   @Override
   public String grants(@Nullable String schema, @Nullable String account) {
-    String in = schema != null ? MysqlFenceLock.quotedName(schema) + "." : "";
+    String in = schema != null ? quoted(schema) + "." : "";
     String to = "'user'@'host'";
     if (account != null) {
       int at = account.lastIndexOf('@');

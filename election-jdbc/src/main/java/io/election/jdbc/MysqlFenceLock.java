@@ -9,8 +9,12 @@ import java.util.Locale;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Locks by {@code FOR SHARE}, in sessions whose time-outs are shortened and restored. */
-final class MysqlFenceLock implements FenceLock {
+/**
+ * Locks by {@code FOR SHARE}, in sessions whose time-outs are shortened and restored.
+ *
+ * @param readOnly an SQL expression for what makes the server read-only
+ */
+record MysqlFenceLock(String readOnly) implements FenceLock {
 
   private static final String SHORTEN = ofEach("""
       @election_%1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
@@ -33,17 +37,6 @@ final class MysqlFenceLock implements FenceLock {
       """;
 
   private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";
-
-  private final String readOnly;
-
-  /**
-   * Creates the lock.
-   *
-   * @param readOnly an SQL expression for what makes the server read-only
-   */
-  MysqlFenceLock(String readOnly) {
-    this.readOnly = readOnly;
-  }
 
   @Override
   public @Nullable FenceEntry read(
@@ -106,32 +99,13 @@ final class MysqlFenceLock implements FenceLock {
   }
 
   @Override
-  public boolean isLocal() {
-    return false;
-  }
-
-  @Override
-  public void bound(Connection connection, long restSeconds) throws SQLException {
-    execute(connection, SHORTEN.formatted(restSeconds));
+  public String bounding(long restSeconds) {
+    return SHORTEN.formatted(restSeconds);
   }
 
   @Override
   public String restoration() {
     return RESTORE;
-  }
-
-  @Override
-  public boolean reaches(Connection connection) {
-    return true;
-  }
-
-  @Override
-  public String quoted(String name) {
-    return quotedName(name);
-  }
-
-  static String quotedName(String name) {
-    return "`" + name.replace("`", "``") + "`";
   }
 
   /**

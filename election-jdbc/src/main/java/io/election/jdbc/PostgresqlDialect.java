@@ -5,6 +5,7 @@ import static io.election.jdbc.Columns.string;
 import io.election.ElectionSetupException;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -44,11 +45,6 @@ enum PostgresqlDialect implements Dialect {
       """;
 
   @Override
-  public String label() {
-    return "PostgreSQL";
-  }
-
-  @Override
   public String shortName() {
     return "postgresql";
   }
@@ -56,27 +52,29 @@ enum PostgresqlDialect implements Dialect {
   /** {@code CURRENT_TIMESTAMP} is the begin of the transaction. */
   @Override
   public String words(String sql) {
-    return sql.replace("CURRENT_TIMESTAMP(6)", "statement_timestamp()").replace(" FROM DUAL", "");
+    return sql.replace("CURRENT_TIMESTAMP(6)", "statement_timestamp()")
+        .replace(" FORCE INDEX (PRIMARY)", "")
+        .replace(" FROM DUAL", "");
   }
 
   @Override
-  public String literal(String text) {
-    return PostgresqlText.literal(text);
+  public String ofBytes(String hex) {
+    return "convert_from(decode('%s', 'hex'), 'UTF8')".formatted(hex);
+  }
+
+  @Override
+  public String quoted(String name) {
+    return "\"" + name.replace("\"", "\"\"") + "\"";
+  }
+
+  /** An expression that changes a setting until the transaction is over. */
+  private static String set(String setting, String value) {
+    return "set_config('%s', %s, true)".formatted(setting, value);
   }
 
   @Override
   public String digest(String text, int digits) {
     return "left(encode(sha256(convert_to(%s, 'UTF8')), 'hex'), %s)".formatted(text, digits);
-  }
-
-  @Override
-  public String longText(String text) {
-    return text;
-  }
-
-  @Override
-  public String byPrimaryKey(String table) {
-    return table;
   }
 
   @Override
@@ -161,7 +159,7 @@ enum PostgresqlDialect implements Dialect {
           long idleMillis = row.getLong(4);
           long restMillis = restSeconds * 1000;
           return new SessionFacts(
-              label(),
+              "PostgreSQL",
               string(row, 1),
               string(row, 3),
               string(row, 2),
@@ -209,27 +207,26 @@ enum PostgresqlDialect implements Dialect {
    * @param schema where the tables are; empty for the search path of the session
    */
   private String locally(int version, long restSeconds, long lockSeconds, String schema) {
-    Stream<String> settings = Stream.of(
-        PostgresqlText.set("synchronous_commit", "'on'"),
-        PostgresqlText.set("statement_timeout", "'0'"),
-        PostgresqlText.set("lock_timeout", "'" + lockSeconds + "s'"),
-        PostgresqlText.set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
+    List<String> settings = new ArrayList<>(List.of(
+        set("synchronous_commit", "'on'"),
+        set("statement_timeout", "'0'"),
+        set("lock_timeout", "'" + lockSeconds + "s'"),
+        set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
         // A commit that did not wait for a standby is only warned of.
-        PostgresqlText.set("client_min_messages", "'warning'"),
+        set("client_min_messages", "'warning'"),
         // Fails where a policy would hide rows.
-        PostgresqlText.set("row_security", "'off'"));
-    Stream<String> more = Stream.of(
-        version >= WITH_TRANSACTION_TIMEOUT ? PostgresqlText.set("transaction_timeout", "'0'") : "",
-        // Otherwise the temporary tables of the session come first.
-        schema.isEmpty()
-            ? ""
-            : PostgresqlText.set(
-                "search_path", "quote_ident(%s) || ', pg_temp'".formatted(literal(schema))));
+        set("row_security", "'off'")));
+    if (version >= WITH_TRANSACTION_TIMEOUT) {
+      settings.add(set("transaction_timeout", "'0'"));
+    }
+    if (!schema.isEmpty()) {
+      // Otherwise the temporary tables of the session come first.
+      settings.add(set("search_path", "quote_ident(%s) || ', pg_temp'".formatted(literal(schema))));
+    }
     return """
         BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
         SELECT %s;
-        """.formatted(String.join(
-        ", ", Stream.concat(settings, more).filter((set) -> !set.isEmpty()).toList()));
+        """.formatted(String.join(", ", settings));
   }
 
   @Override
@@ -333,8 +330,7 @@ enum PostgresqlDialect implements Dialect {
         GRANT USAGE ON SCHEMA %1$s TO %2$s;
         GRANT SELECT, INSERT, UPDATE, DELETE ON %1$s.leader_election, %1$s.leader_election_history, %1$s.leader_election_member TO %2$s;\
         """.formatted(
-            schema != null ? PostgresqlText.quotedName(schema) : "public",
-            account != null ? PostgresqlText.quotedName(account) : "…");
+            schema != null ? quoted(schema) : "public", account != null ? quoted(account) : "…");
   }
 
   @Override
@@ -386,6 +382,6 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public FenceLock fenceLock() {
-    return PostgresqlFenceLock.INSTANCE;
+    return new PostgresqlFenceLock(this);
   }
 }

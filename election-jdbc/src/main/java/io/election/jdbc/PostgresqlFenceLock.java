@@ -11,13 +11,9 @@ import org.jspecify.annotations.Nullable;
  * Locks by {@code FOR SHARE}, in one round trip with settings that end with the transaction. Such a
  * lock sees what is committed now at every isolation level.
  */
-final class PostgresqlFenceLock implements FenceLock {
-
-  static final PostgresqlFenceLock INSTANCE = new PostgresqlFenceLock();
+record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
 
   private static final String SAVEPOINT = "election_fence";
-
-  private PostgresqlFenceLock() {}
 
   @Override
   public @Nullable FenceEntry read(
@@ -32,19 +28,15 @@ final class PostgresqlFenceLock implements FenceLock {
     try (Statement statement = connection.createStatement()) {
       statement.setEscapeProcessing(false);
       try {
-        statement.execute("""
+        statement.execute(
+            """
             SAVEPOINT %1$s;
-            SELECT %2$s, %3$s;
-            SELECT leader_id, ended_at IS NULL FROM %4$s WHERE service_id = %5$s AND term = %6$s
+            SELECT set_config('lock_timeout', '1s', true),
+                set_config('idle_in_transaction_session_timeout', '%2$ss', true);
+            SELECT leader_id, ended_at IS NULL FROM %3$s WHERE service_id = %4$s AND term = %5$s
             FOR SHARE;
             RELEASE SAVEPOINT %1$s
-            """.formatted(
-                SAVEPOINT,
-                PostgresqlText.set("lock_timeout", "'1s'"),
-                PostgresqlText.set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
-                history,
-                PostgresqlText.literal(serviceId),
-                term));
+            """.formatted(SAVEPOINT, restSeconds, history, this.dialect.literal(serviceId), term));
       } catch (SQLException ex) {
         undo(statement, ex);
         if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER)) {
@@ -69,19 +61,6 @@ final class PostgresqlFenceLock implements FenceLock {
     }
   }
 
-  @Override
-  public boolean isLocal() {
-    return true;
-  }
-
-  @Override
-  public void bound(Connection connection, long restSeconds) {}
-
-  @Override
-  public String restoration() {
-    return "";
-  }
-
   /** An error would be in the log of a server that has nothing to do with the election. */
   @Override
   public boolean reaches(Connection connection) throws SQLException {
@@ -93,10 +72,5 @@ final class PostgresqlFenceLock implements FenceLock {
             """)) {
       return row.next() && row.getBoolean(1);
     }
-  }
-
-  @Override
-  public String quoted(String name) {
-    return PostgresqlText.quotedName(name);
   }
 }

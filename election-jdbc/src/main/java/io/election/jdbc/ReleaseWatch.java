@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits for the {@linkplain Dialect.Signals signal} that a lease was handed back.
+ * Waits for the {@linkplain Signals signal} that a lease was handed back.
  *
  * <p>Uses a connection of its own while it waits. If connections are scarce, it leaves them to
  * nodes that need one. After each wait in vain it stays disconnected for long enough that every

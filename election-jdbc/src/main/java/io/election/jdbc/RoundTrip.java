@@ -50,10 +50,6 @@ final class RoundTrip {
     }
   }
 
-  static int changedRows(Statement statement) throws SQLException {
-    return statement.getUpdateCount();
-  }
-
   /**
    * Fails if there is a warning. A server confirms a commit whose copy to a standby was not awaited
    * to its end, and only warns: its outcome is unknown.

@@ -72,11 +72,7 @@ final class Session implements Statements {
     try {
       connection.setNetworkTimeout(Runnable::run, deadline.remainingMillis());
       DatabaseMetaData metaData = connection.getMetaData();
-      String driverSays = metaData.getDatabaseProductName();
-      Dialect dialect = Dialects.of(driverSays);
-      if (dialect == null) {
-        throw Dialect.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
-      }
+      Dialect dialect = Dialects.of(metaData);
       database.learn(metaData.getURL(), dialect);
       Session session = new Session(connection, deadline, dialect);
       session.setUp(database, restSeconds, lockSeconds);
@@ -222,7 +218,7 @@ final class Session implements Statements {
   /** Runs a write and returns the number of rows that it changed. */
   int update(String sql, @Nullable Object... parameters) throws SQLException {
     if (isLocal()) {
-      return roundTrip(inlined(sql, parameters), RoundTrip::changedRows);
+      return roundTrip(inlined(sql, parameters), Statement::getUpdateCount);
     }
     try (PreparedStatement statement = prepare(sql, parameters)) {
       return statement.executeUpdate();

@@ -148,7 +148,8 @@ public final class UnpooledConnections {
   private static boolean takesWrites(Connection connection) throws SQLException {
     boolean takesWrites = false;
     try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SELECT " + readOnly(connection))) {
+        ResultSet row = statement.executeQuery(
+            "SELECT " + Dialects.of(connection.getMetaData()).readOnly())) {
       takesWrites = row.next() && Columns.string(row, 1).isEmpty();
       return takesWrites;
     } finally {
@@ -156,15 +157,6 @@ public final class UnpooledConnections {
         connection.close();
       }
     }
-  }
-
-  private static String readOnly(Connection connection) throws SQLException {
-    String driverSays = connection.getMetaData().getDatabaseProductName();
-    Dialect dialect = Dialects.of(driverSays);
-    if (dialect == null) {
-      throw Dialect.unsupported(driverSays);
-    }
-    return dialect.readOnly();
   }
 
   private Connection open(Login login, JdbcUrl url, int millis) throws SQLException {
