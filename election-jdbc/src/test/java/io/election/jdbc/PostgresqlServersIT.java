@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -189,6 +190,9 @@ class PostgresqlServersIT {
     LeaseRow there = Database.row(promoted, "jobs");
     assertThat(there.version()).isNotEqualTo(seen.version());
     assertThat(there.own()).isFalse();
+    String id = this.server.query("SELECT system_identifier FROM pg_control_system()");
+    assertThat(LeaseRows.Version.of(seen).source()).startsWith(id + ".00000001.");
+    assertThat(LeaseRows.Version.of(there).source()).startsWith(id + ".00000002.");
     assertNothingIsTaken(promoted, seen);
     assertNothingIsTaken(old, there);
     assertThat(renews(old, "jobs", 1)).isTrue();
@@ -218,6 +222,30 @@ class PostgresqlServersIT {
     assertNothingIsTaken(ofCopy, seen);
     assertNothingIsTaken(ofCopy, again);
     assertNothingIsTaken(restarted, seen);
+  }
+
+  @Test
+  void aCopyInAnotherDatabaseOrSchemaIsAnother() throws Exception {
+    JdbcLeaseStore store = store();
+    Database.led(store, "jobs", "me");
+    LeaseRow seen = Database.row(store, "jobs");
+    store.disconnect();
+    this.server.execute("CREATE DATABASE copy TEMPLATE " + this.database.name());
+    String user = this.database.username();
+    this.database.execute("CREATE SCHEMA copy AUTHORIZATION " + user);
+    for (String table : List.of("leader_election", "leader_election_history")) {
+      this.database.execute(
+          "CREATE TABLE copy.%1$s AS SELECT * FROM public.%1$s".formatted(table),
+          "GRANT ALL ON copy.%s TO %s".formatted(table, user));
+    }
+    TestDatabase other = new TestDatabase(this.server, "copy", user);
+    for (JdbcLeaseStore ofCopy : List.of(
+        closing(Database.store(other)),
+        unpooled(this.database.jdbcUrl() + "&currentSchema=copy"))) {
+      LeaseRow copied = Database.row(ofCopy, "jobs");
+      assertThat(copied.version()).isNotEqualTo(seen.version());
+      assertNothingIsTaken(ofCopy, seen);
+    }
   }
 
   @ParameterizedTest
