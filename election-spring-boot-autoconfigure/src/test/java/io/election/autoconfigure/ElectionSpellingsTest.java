@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.commitfence.FencedDatabases;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.autoconfigure.settings.ElectionProperties.Jdbc.SchemaMode;
 import io.election.lease.LeaseElectionService;
@@ -43,16 +44,18 @@ class ElectionSpellingsTest {
   /** The effects in the application that show whether a switch is on. */
   private static final Map<String, Predicate<AssertableApplicationContext>> EFFECTS = Map.of(
       "enabled",
-          (context) -> context.getBean(ElectionService.class) instanceof LeaseElectionService,
+      (context) -> context.getBean(ElectionService.class) instanceof LeaseElectionService,
       "expose-endpoint",
-          (context) ->
-              context.getEnvironment().getProperty("management.endpoints.web.exposure.include")
-                  != null,
-      "eligible", (context) -> context.getBean(LeaseSettings.class).eligible(),
-      "fail-fast", (context) -> context.getStartupFailure() != null,
-      "mysql.commit-fence", (context) -> context.containsBean("fencedCalls"),
+      (context) ->
+          context.getEnvironment().getProperty("management.endpoints.web.exposure.include") != null,
+      "eligible",
+      (context) -> context.getBean(LeaseSettings.class).eligible(),
+      "fail-fast",
+      (context) -> context.getStartupFailure() != null,
+      "mysql.commit-fence",
+      (context) -> !context.getBean(FencedDatabases.class).fenced().isEmpty(),
       "mysql.hand-back-signals",
-          (context) -> context.getBean(ElectionProperties.class).mysql().handBackSignals());
+      (context) -> context.getBean(ElectionProperties.class).mysql().handBackSignals());
 
   /** Runs without a server: the node starts as a follower. */
   private final ApplicationContextRunner mysql = new ApplicationContextRunner()

@@ -94,6 +94,9 @@ final class FencedConnections {
     if (concerned == null) {
       concerned = reached(jdbc, terms);
     }
+    if (concerned == null && isOff()) {
+      return Optional.empty();
+    }
     String message = concerned != null
         ? "leader-only transactions of %s are fenced: they commit only in the term in which they began"
         : "leader-only transactions of %s are not fenced: they are not on the election's database";
@@ -101,6 +104,11 @@ final class FencedConnections {
       log.info(message.formatted(manager));
     }
     return Optional.ofNullable(concerned);
+  }
+
+  /** Whether the settings of the database, which may be found late, switch the fence off. */
+  private boolean isOff() {
+    return this.databases.get().fenced().isEmpty();
   }
 
   private @Nullable FencedDatabase reached(Connection jdbc, Terms terms) throws SQLException {
@@ -158,7 +166,7 @@ final class FencedConnections {
    * term.
    */
   void warn(String manager, String reason) {
-    if (this.logged.add(manager + reason)) {
+    if (!isOff() && this.logged.add(manager + reason)) {
       log.warn(
           "leader-only transactions of {} are not fenced: {}. A node that lost its leadership meanwhile may commit them. {}=false switches the fence and this message off",
           manager,

@@ -236,6 +236,18 @@ class FencedCallsTest {
     return listener;
   }
 
+  /** Without a name of the product, its setting is read when its database is found. */
+  @Test
+  void aDatabaseWhoseFenceIsOffIsNotSpokenOf(CapturedOutput output) {
+    FencedDatabases off = mock();
+    when(off.fenced()).thenReturn(List.of());
+    FencedConnections connections = new FencedConnections(() -> off);
+    Connection connection = mock(RETURNS_DEEP_STUBS);
+    connections.hold("'manager'", connection, new Terms(), Optional::empty, true);
+    connections.warn("'manager'", "they show no JDBC connection");
+    assertThat(output).doesNotContain("not fenced");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"HY000", "70100", "XA100", "08S01", "42000"})
   void aFailureOfTheDatabaseKeepsItsCause(String state) {

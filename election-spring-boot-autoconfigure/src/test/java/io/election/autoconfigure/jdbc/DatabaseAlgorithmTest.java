@@ -11,7 +11,6 @@ import io.election.autoconfigure.commitfence.FencedDatabase;
 import io.election.store.JointLeaseStore;
 import io.election.store.LeaseStore;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -168,16 +167,31 @@ class DatabaseAlgorithmTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"Mysql, true, false", "Postgresql, false, true", ", false, true"})
-  void fenceIsSwitchedOffByTheSettingOfTheProduct(
-      @Nullable String named, boolean ofMysql, boolean ofPostgresql) {
+  @CsvSource({"Mysql, " + MYSQL, "Postgresql, " + POSTGRESQL})
+  void fenceIsSwitchedOffByTheSettingOfTheProduct(String named, String url) {
     this.application
-        .withPropertyValues(named != null ? "as.election.algorithm=" + named : "any=value")
         .withPropertyValues(
-            "spring.datasource.url=" + (ofMysql ? MYSQL : POSTGRESQL),
-            "as.election.mysql.commit-fence=" + !ofMysql,
-            "as.election.postgresql.commit-fence=" + !ofPostgresql)
+            "as.election.algorithm=" + named,
+            "spring.datasource.url=" + url,
+            "as.election.mysql.commit-fence=" + !named.equals("Mysql"),
+            "as.election.postgresql.commit-fence=" + !named.equals("Postgresql"))
         .run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("fencedCalls"));
+  }
+
+  /** Which product it is shows when the database is found. */
+  @ParameterizedTest
+  @CsvSource({"postgresql, false", "mysql, true"})
+  void fenceWithoutANameIsThatOfTheDatabase(String off, boolean fenced, CapturedOutput output) {
+    this.application
+        .withPropertyValues("as.election.%s.commit-fence=false".formatted(off))
+        .withUserConfiguration(MarkedPostgresql.class)
+        .run((context) -> {
+          assertThat(context).hasNotFailed();
+          assertThat(context.getBean(ElectionDatabases.class).fenced()).hasSize(fenced ? 1 : 0);
+          assertThat(context.containsBean("fencedCalls")).isTrue();
+        });
+    assertThat(output.getOut().contains("as.election.mysql.commit-fence has no effect"))
+        .isEqualTo(fenced);
   }
 
   @Test
