@@ -328,7 +328,8 @@ enum PostgresqlDialect implements Dialect {
   public String grants(@Nullable String schema, @Nullable String account) {
     return """
         GRANT USAGE ON SCHEMA %1$s TO %2$s;
-        GRANT SELECT, INSERT, UPDATE, DELETE ON %1$s.leader_election, %1$s.leader_election_history, %1$s.leader_election_member TO %2$s;\
+        GRANT SELECT, INSERT, UPDATE ON %1$s.leader_election TO %2$s;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON %1$s.leader_election_history, %1$s.leader_election_member TO %2$s;\
         """.formatted(
             schema != null ? quoted(schema) : "public", account != null ? quoted(account) : "…");
   }

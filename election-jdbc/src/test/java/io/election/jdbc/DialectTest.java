@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.ElectionSetupException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -44,6 +47,13 @@ class DialectTest {
     assertThatThrownBy(() -> PostgresqlDialect.supported(version, 130_014))
         .hasMessageContaining(version, "14 is the oldest");
     assertThat(PostgresqlDialect.supported("PostgreSQL 14.0", 140_000)).isEqualTo(140_000);
+  }
+
+  @Test
+  void theMessageGrantsWhatThePageDoes() throws IOException {
+    String grants = PostgresqlDialect.INSTANCE.grants("app", "orders").replace("\"", "");
+    assertThat(Files.readString(Path.of("../docs/postgresql.md")).replace("\r\n", "\n"))
+        .contains("```sql\n" + grants + "\n```");
   }
 
   @Test
