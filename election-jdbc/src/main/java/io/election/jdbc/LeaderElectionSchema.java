@@ -77,13 +77,6 @@ final class LeaderElectionSchema {
     if (tables.isDispensable(missing)) {
       attempt(missing, tables);
     } else {
-      if (!this.migrates) {
-        throw new ElectionSetupException(
-            "The tables of the election in %s are incomplete, and as.election.%s.schema=validate does not change them."
-                .formatted(this.database.location(), this.database.dialect().shortName()),
-            "Run this, or set as.election.%s.schema=migrate:\n%s"
-                .formatted(this.database.dialect().shortName(), sql(missing)));
-      }
       // A table that was renamed may come back. Only where nothing is left, as after Flyway's
       // clean(), the tables are created again.
       if (missing.equals(this.dropped)
@@ -125,6 +118,8 @@ final class LeaderElectionSchema {
       List<String> missing = tables.missing();
       if (!missing.isEmpty() && this.migrates) {
         checkRights(session, tables, missing);
+      } else if (!tables.isDispensable(missing)) {
+        throw incomplete(session, tables, missing);
       }
       return tables;
     } catch (SQLException ex) {
@@ -135,6 +130,24 @@ final class LeaderElectionSchema {
         session.discard();
       }
     }
+  }
+
+  /** Advises to migrate only where that would not take the tables for dropped. */
+  private ElectionSetupException incomplete(
+      Session session, LeaseTables tables, List<String> missing) throws SQLException {
+    Dialect dialect = session.dialect();
+    boolean migrates = dialect.createsTogether()
+        ? tables.areGone()
+        : dialect.find(session, SchemaMigrator.HISTORY) == null;
+    return new ElectionSetupException(
+        "The tables of the election in %s are incomplete, and as.election.%s.schema=validate does not change them."
+            .formatted(this.database.location(), dialect.shortName()),
+        "Run this%s:\n%s"
+            .formatted(
+                migrates
+                    ? ", or set as.election.%s.schema=migrate".formatted(dialect.shortName())
+                    : "",
+                sql(missing)));
   }
 
   private void checkRights(Session session, LeaseTables tables, List<String> missing)

@@ -28,7 +28,7 @@ final class SchemaMigrator {
   private static final Migration UPGRADE = new Migration(
       "2", "bring a leader_election that was created by hand into shape", LeaseTables::toUpgrade);
 
-  private static final String HISTORY = "leader_election_schema_history";
+  static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
 
   /**

@@ -424,6 +424,18 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
+  @Tag("default-server")
+  void validateAdvisesToMigrateOnlyWhereThatWorks() throws Exception {
+    this.database.execute(MysqlTables.DDL.history());
+    assertThat(refused(SchemaMode.VALIDATE).remedy()).contains(".schema=migrate");
+    migrate();
+    this.database.execute("DROP TABLE leader_election");
+    assertThat(refused(SchemaMode.VALIDATE).remedy())
+        .startsWith("Run this:\nCREATE TABLE leader_election (");
+    assertThat(refused(SchemaMode.MIGRATE).found()).contains("they were dropped or changed");
+  }
+
+  @Test
   void validatePrintsWhatTheHandMadeTableLacks() throws Exception {
     this.database.execute(HAND_MADE);
 

@@ -81,6 +81,8 @@ class PostgresqlSchemaIT extends ServerDatabase {
     assertThat(refused.found()).contains("they were dropped or changed");
     assertThat(refused.remedy()).contains("CREATE TABLE " + table + " (");
     assertThat(tables()).doesNotContain(table + ",");
+    refused = refused(SchemaMode.VALIDATE);
+    assertThat(refused.remedy()).startsWith("Run this:\nCREATE TABLE " + table + " (");
     run(refused);
     migrate();
     assertIsUsable();
