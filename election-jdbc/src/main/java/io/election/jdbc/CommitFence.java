@@ -232,7 +232,7 @@ public final class CommitFence {
       }
       throw ex;
     }
-    if (FenceLock.NOTHING_TO_FENCE.equals(entry)) {
+    if (entry != null && entry.readOnly().equals(FenceLock.TRANSACTION)) {
       return true;
     }
     if (entry == null && ifBounded) {

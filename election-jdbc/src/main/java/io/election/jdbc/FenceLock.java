@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /** How a product locks the entry of a term until a transaction of the application is over. */
 interface FenceLock {
 
-  /** Stands for an entry in a transaction that cannot write. */
-  FenceEntry NOTHING_TO_FENCE = new FenceEntry("", false, "transaction");
+  /** What is read-only if the transaction cannot write, so that there is nothing to fence. */
+  String TRANSACTION = "transaction";
 
   /**
    * Reads and locks the entry of a term. Waits at most one second for a row, and for a table.
@@ -19,7 +19,8 @@ interface FenceLock {
    * @param ifBounded whether to do so only in a session that the server ends if it is idle for
    *     longer than that
    * @param restSeconds how long the session may be idle while it holds the lock
-   * @return the entry, {@link #NOTHING_TO_FENCE}, or {@code null} if there is none
+   * @return the entry, or {@code null} if there is none; if {@link #TRANSACTION} is read-only, an
+   *     entry that is not locked, of nobody if there is none
    */
   @Nullable
   FenceEntry read(

@@ -25,22 +25,22 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
       boolean ifBounded,
       long restSeconds)
       throws SQLException {
+    String select = "SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s"
+        .formatted(history, this.dialect.literal(serviceId), term);
     try (Statement statement = connection.createStatement()) {
       statement.setEscapeProcessing(false);
       try {
-        statement.execute(
-            """
+        statement.execute("""
             SAVEPOINT %1$s;
             SELECT set_config('lock_timeout', '1s', true),
                 set_config('idle_in_transaction_session_timeout', '%2$ss', true);
-            SELECT leader_id, ended_at IS NULL FROM %3$s WHERE service_id = %4$s AND term = %5$s
-            FOR SHARE;
+            %3$s FOR SHARE;
             RELEASE SAVEPOINT %1$s
-            """.formatted(SAVEPOINT, restSeconds, history, this.dialect.literal(serviceId), term));
+            """.formatted(SAVEPOINT, restSeconds, select));
       } catch (SQLException ex) {
         undo(statement, ex);
         if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER)) {
-          return NOTHING_TO_FENCE;
+          return unlocked(statement, select);
         }
         throw ex;
       }
@@ -49,6 +49,13 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
       try (ResultSet row = statement.getResultSet()) {
         return row.next() ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), "") : null;
       }
+    }
+  }
+
+  /** Tells whether the history is the election's also where nothing can be written. */
+  private static FenceEntry unlocked(Statement statement, String select) throws SQLException {
+    try (ResultSet row = statement.executeQuery(select)) {
+      return new FenceEntry(row.next() ? Columns.string(row, 1) : "", false, TRANSACTION);
     }
   }
 

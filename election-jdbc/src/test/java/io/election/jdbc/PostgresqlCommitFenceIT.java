@@ -33,7 +33,10 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
     this.worker.setReadOnly(true);
     seeTheTermOpen();
     assertThat(takeOver()).isPresent();
+    assertThat(reaches(this.worker, "a")).as("otherwise the log denies it").isTrue();
+    assertThat(reaches(this.worker, "b")).isFalse();
     this.fence.confirm(this.worker, "a", Map.of("billing", this.term));
+    this.fence.confirm(this.worker, "a", Map.of("unknown", this.term));
     assertThat(query("SELECT COUNT(*) FROM work")).isEqualTo("0");
     commit();
   }
