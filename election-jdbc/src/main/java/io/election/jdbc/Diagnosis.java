@@ -95,7 +95,7 @@ final class Diagnosis {
       return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. %s"
           .formatted(where, text(ex), retry(database));
     }
-    if (READ_ONLY.contains(key)) {
+    if (READ_ONLY.contains(key) || isStandby(key, text(ex))) {
       return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait; otherwise switch off what is named here."
           .formatted(where, text(ex));
     }
@@ -134,8 +134,14 @@ final class Diagnosis {
     if (!SqlErrors.isOfDatabase(ex) || key.isEmpty()) {
       return "%s: %s.".formatted(where, text(ex));
     }
-    return "%s: error %s, SQL state %s: %s."
-        .formatted(where, SqlErrors.code(ex), sqlState(ex), text(ex));
+    int code = SqlErrors.code(ex);
+    return "%s: %sSQL state %s: %s."
+        .formatted(where, code != 0 ? "error " + code + ", " : "", sqlState(ex), text(ex));
+  }
+
+  /** A transaction that may write does not begin on a standby, to which a proxy may have moved. */
+  private static boolean isStandby(String key, String text) {
+    return key.equals("0A000") && text.contains("during recovery");
   }
 
   private static String retry(ElectionDatabase database) {

@@ -361,6 +361,12 @@ enum PostgresqlDialect implements Dialect {
       case "57014", "25P03", "25P04" ->
         "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout and idle_in_transaction_session_timeout, also of the database."
             .formatted(where, text);
+      case "57P01", "57P02" ->
+        "The connection to %s was ended by a shutdown or crash of the server, or by an administrator (%s). The next call opens another."
+            .formatted(where, text);
+      case "57P03" ->
+        "%s is starting, shutting down or recovering (%s). The next call tries again."
+            .formatted(where, text);
       default -> null;
     };
   }

@@ -56,19 +56,23 @@ final class ReleaseWatch implements ReleaseListener.Signal {
   }
 
   private boolean listen(String holder, Runnable look) throws LeaseStoreException {
+    Duration bound = this.operationTimeout;
     try {
       Session session = open();
-      session.until(Deadline.in(this.patience.plus(this.operationTimeout)));
+      bound = this.patience.plus(this.operationTimeout);
+      session.until(Deadline.in(bound));
       boolean free = session.dialect().signals().await(session, holder, this.patience.toSeconds());
       if (free) {
         look.run();
       }
       return free;
     } catch (SQLException ex) {
-      throw new LeaseStoreException(
-          "Waiting for a lease to be handed back failed in %s (%s)."
-              .formatted(this.database.location(), SqlErrors.text(ex)),
-          ex);
+      throw Diagnosis.of(
+          ex,
+          "Waiting for a lease to be handed back",
+          this.database,
+          this.session,
+          Diagnosis.bound(bound, this.operationTimeout));
     } finally {
       // This also frees the lock.
       discard();

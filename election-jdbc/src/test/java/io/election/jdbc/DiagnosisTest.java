@@ -69,15 +69,42 @@ class DiagnosisTest {
         .allSatisfy((line) -> assertThat(line).contains("add TC_DAEMON=true to the URL"));
   }
 
+  /** PostgreSQL has no numbers. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "57P01; terminating connection due to administrator command; ended by a shutdown",
+        "57P02; terminating connection because of crash of another server process; crash of the server",
+        "57P03; the database system is starting up; is starting, shutting down or recovering",
+        "25006; cannot execute LISTEN during recovery; is read-only (",
+        "0A000; cannot set transaction read-write mode during recovery; is read-only (",
+        "0A000; cached plan must not change result type; : SQL state 0A000: cached plan",
+        "57P05; terminating connection due to idle-session timeout; : SQL state 57P05: terminating"
+      })
+  void whatPostgresqlSaysIsExplained(String state, String text, String told) {
+    SQLException failure = new SQLException("FATAL: " + text, state);
+    assertThat(Diagnosis.of(
+                failure, "Reading", failing(failure, "jdbc:postgresql://host/app"), null, "1 ms")
+            .getMessage()
+            .replace("FATAL: ", ""))
+        .contains(told, text)
+        .doesNotContain("error 0");
+  }
+
   private static String told(SQLException failure) {
     return Diagnosis.of(failure, "Reading", failing(failure), null, "1 ms").getMessage();
   }
 
   private static ElectionDatabase failing(SQLException failure) {
+    return failing(failure, URL);
+  }
+
+  private static ElectionDatabase failing(SQLException failure, String url) {
     return new ElectionDatabase(
         ConnectionSource.of(() -> {
           throw failure;
         }),
-        URL);
+        url);
   }
 }

@@ -174,6 +174,8 @@ class PostgresqlServersIT {
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("is read-only (it is a standby)")
         .hasMessageContaining("let the URL point to the primary");
+    assertThatThrownBy(() -> store.releaseWatch().orElseThrow().await("a", () -> {}))
+        .hasMessageContaining("is read-only (it is a standby)");
   }
 
   /** The old primary lives and is readable and writable. */
