@@ -1,6 +1,6 @@
 package io.election.jdbc;
 
-import static io.election.jdbc.LeaseStoreFaultsIT.assertFails;
+import static io.election.jdbc.StoreFaultsContract.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
