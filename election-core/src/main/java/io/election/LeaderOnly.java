@@ -27,7 +27,7 @@ import java.lang.annotation.Target;
  * {@code @PostConstruct}, beans that are created before they can be proxied, and unknown elections.
  * So do methods that are called when a node starts or stops, such as those of a {@code
  * CommandLineRunner}, a {@code SmartLifecycle} or a listener of {@code ApplicationReadyEvent}: no
- * node leads then, so listen to {@link LeadershipAcquiredEvent} instead.
+ * node leads then, so listen to {@link LeadershipAcquiredEvent} instead, or use {@link LeaderBound}.
  * The same applies to message consumers, batch steps and the like that would be skipped, because
  * their input would count as processed.
  *

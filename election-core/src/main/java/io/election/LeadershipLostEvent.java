@@ -4,6 +4,9 @@ package io.election;
  * This node is no longer the leader. Published at the deadline of the lease at the latest, even
  * while a call to the store hangs.
  *
+ * <p>The next node may lead before a listener of this event has run. What must have stopped by then,
+ * such as a consumer or a poller, is to be {@link LeaderBound}.
+ *
  * @param serviceId the name of the election
  * @param nodeId the id of this node
  * @param term the term that ended; 0 if the election has no terms

@@ -125,6 +125,7 @@ final class Candidate {
       this.work.leaseOver(this.serviceId, after, leaseOver.getAsLong());
     }
     if (!events.isEmpty()) {
+      events.forEach(this.work::changed);
       this.events.changed(events);
     }
     return after;

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.LeadershipEvent;
 import java.util.List;
 
 /**
@@ -47,4 +48,13 @@ public interface LeaderWork {
    * @param term the term; work of earlier terms is not protected either
    */
   default void onLeaseOver(String serviceId, long term) {}
+
+  /**
+   * Called when a leadership has begun or ended, on the thread that changed it. Unlike a listener of
+   * events it does not wait for other listeners, and the calls of two threads may overtake each
+   * other. It must not block.
+   *
+   * @param event what has happened
+   */
+  default void onChange(LeadershipEvent event) {}
 }

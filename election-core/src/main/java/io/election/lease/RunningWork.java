@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.LeadershipEvent;
 import java.util.List;
 
 /**
@@ -48,6 +49,15 @@ final class RunningWork {
           : names;
     } catch (Throwable ex) {
       return List.of("unknown: " + ex);
+    }
+  }
+
+  /** Notifies the work of a change of leadership. */
+  void changed(LeadershipEvent event) {
+    try {
+      this.work.onChange(event);
+    } catch (Throwable ex) {
+      this.log.failedUnexpectedly(ex);
     }
   }
 

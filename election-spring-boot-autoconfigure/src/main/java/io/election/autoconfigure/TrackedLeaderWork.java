@@ -33,6 +33,7 @@ public interface TrackedLeaderWork extends LeaderWork {
    */
   default Consumer<LeadershipEvent> before(Consumer<LeadershipEvent> listener) {
     return (event) -> {
+      onChange(event);
       if (event instanceof LeadershipLostEvent lost
           && lost.reason() != LeadershipLostEvent.Reason.STOPPED) {
         onLeaseOver(lost.serviceId(), lost.term());

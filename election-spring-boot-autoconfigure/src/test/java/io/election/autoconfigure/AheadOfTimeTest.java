@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
+import io.election.LeaderBound;
 import io.election.LeaderOnly;
+import io.election.LeaderTask;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.lease.LeaseElectionService;
 import io.election.store.MemoryLeaseStore;
@@ -90,7 +93,10 @@ class AheadOfTimeTest {
       Job job = context.getBean(Job.class);
       assertThat(job.reports().serviceId()).isEqualTo("reports");
       assertThat(job.text()).isEqualTo("ran");
+      LeaderBoundBeans bound = context.getBean(LeaderBoundBeans.class);
+      patiently().until(() -> bound.all().get(0).isRunning());
       job.reports().lostLeader();
+      patiently().until(() -> !bound.all().get(0).isRunning());
       assertThat(job.text()).isNull();
     });
   }
@@ -222,6 +228,12 @@ class AheadOfTimeTest {
     @Bean
     Heir heir() {
       return new Heir();
+    }
+
+    @Bean
+    @LeaderBound("reports")
+    LeaderTask tail() {
+      return () -> () -> {};
     }
 
     @Bean

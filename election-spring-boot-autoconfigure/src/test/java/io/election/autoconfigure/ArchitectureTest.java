@@ -239,6 +239,9 @@ class ArchitectureTest {
             "ManualAllocationElectionService.<init>",
             "ManualAllocationElectionService.lead",
             "State.ledBy",
+            // since when a bean runs, for people
+            "LeaderBoundBean.<init>",
+            "LeaderBoundBean.enter",
             // times in the history of a store for tests, for people
             "MemoryLeaseStore.instant");
   }

@@ -89,6 +89,15 @@ class DocumentationTest {
         record Replica(String position) {
           boolean isAsFarAs(String position) { return true; }
         }
+        static class Poller implements org.springframework.context.Lifecycle {
+          public void start() {}
+          public void stop() {}
+          public boolean isRunning() { return false; }
+        }
+        interface Feed {
+          AutoCloseable subscribe(java.util.function.Consumer<String> consumer);
+        }
+        void handle(String message) {}
         static class ReportJob { void writeReport() {} }
         java.util.List<Invoice> due() { return java.util.List.of(); }
         void send(Invoice invoice, long term) {}

@@ -8,6 +8,8 @@ import io.election.Member;
 import io.election.PastTerm;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
+import io.election.autoconfigure.leaderonly.LeaderBoundStatus;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.time.temporal.ChronoUnit;
@@ -33,9 +35,13 @@ final class ElectionDescriber {
 
   private final @Nullable ElectionBackend backend;
 
-  ElectionDescriber(Elections elections, @Nullable ElectionBackend backend) {
+  private final LeaderBoundBeans beans;
+
+  ElectionDescriber(
+      Elections elections, @Nullable ElectionBackend backend, LeaderBoundBeans beans) {
     this.elections = elections;
     this.backend = backend;
+    this.beans = beans;
   }
 
   /** Describes all elections of this node. */
@@ -88,6 +94,14 @@ final class ElectionDescriber {
           description.put("history", history);
         }
       });
+      String name = this.elections.nameOf(service);
+      List<Map<String, Object>> bound = this.beans.all().stream()
+          .filter((bean) -> bean.serviceId().equals(name))
+          .map(ElectionDescriber::leaderBound)
+          .toList();
+      if (!bound.isEmpty()) {
+        description.put("leaderBound", bound);
+      }
     }
     return description;
   }
@@ -97,13 +111,17 @@ final class ElectionDescriber {
     if (this.backend == null) {
       return;
     }
-    Optional<String> problem = problem(this.elections, this.backend);
+    Optional<String> problem = problem(this.elections, this.backend, this.beans);
     description.put("healthy", problem.isEmpty());
     problem.filter((text) -> details).ifPresent((text) -> description.put("problem", text));
   }
 
-  /** The problem that keeps this node from leading and from following; empty if there is none. */
-  static Optional<String> problem(Elections elections, ElectionBackend backend) {
+  /**
+   * The problem that keeps this node from leading, with all that runs where the leader is, and from
+   * following; empty if there is none.
+   */
+  static Optional<String> problem(
+      Elections elections, ElectionBackend backend, LeaderBoundBeans beans) {
     return backend
         .problem()
         .or(() -> elections.all().entrySet().stream()
@@ -112,7 +130,8 @@ final class ElectionDescriber {
                     .map((mark) ->
                         "Election '%s' was %s: set as.election.algorithm to that, or remove the mark from the record."
                             .formatted(entry.getKey(), mark)))
-            .findFirst());
+            .findFirst())
+        .or(beans::problem);
   }
 
   /** Who paused this node in an election, and why; empty if it is not paused. */
@@ -151,6 +170,15 @@ final class ElectionDescriber {
             leadership.remaining().truncatedTo(ChronoUnit.MILLIS).toString());
       }
     }
+    return description;
+  }
+
+  private static Map<String, Object> leaderBound(LeaderBoundStatus bean) {
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("bean", bean.bean());
+    description.put("state", bean.state());
+    description.put("since", MILLISECONDS.format(bean.since()));
+    putIfKnown(description, "lastFailure", bean.failure());
     return description;
   }
 

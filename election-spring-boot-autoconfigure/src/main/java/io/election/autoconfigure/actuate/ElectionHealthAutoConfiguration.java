@@ -3,6 +3,7 @@ package io.election.autoconfigure.actuate;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -22,7 +23,8 @@ public final class ElectionHealthAutoConfiguration {
 
   @Bean
   @ConditionalOnMissingBean(name = "electionHealthIndicator")
-  HealthIndicator electionHealthIndicator(Elections elections, ElectionBackend backend) {
-    return new ElectionHealthIndicator(elections, backend);
+  HealthIndicator electionHealthIndicator(
+      Elections elections, ElectionBackend backend, LeaderBoundBeans beans) {
+    return new ElectionHealthIndicator(elections, backend, beans);
   }
 }

@@ -3,6 +3,7 @@ package io.election.autoconfigure.actuate;
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
@@ -16,15 +17,18 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
 
   private final ElectionBackend backend;
 
-  ElectionHealthIndicator(Elections elections, ElectionBackend backend) {
+  private final LeaderBoundBeans beans;
+
+  ElectionHealthIndicator(Elections elections, ElectionBackend backend, LeaderBoundBeans beans) {
     super("The health of the election could not be determined");
     this.elections = elections;
     this.backend = backend;
+    this.beans = beans;
   }
 
   @Override
   protected void doHealthCheck(Health.Builder builder) {
-    ElectionDescriber.problem(this.elections, this.backend)
+    ElectionDescriber.problem(this.elections, this.backend, this.beans)
         .ifPresentOrElse(
             (problem) -> builder.down().withDetail("problem", problem), () -> builder.up());
     builder.withDetail("algorithm", this.backend.algorithm());

@@ -9,6 +9,7 @@ import io.election.LeadershipLostEvent;
 import io.election.Member;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.RenewalListener;
@@ -66,6 +67,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String TRANSITIONS = "election.transitions";
 
+  private static final String BEAN_RUNNING = "election.bean.running";
+
   private static final String CALLS_RUNNING = "election.calls.running";
 
   private static final String CALLS = "election.calls";
@@ -81,6 +84,8 @@ final class ElectionMetrics implements SmartLifecycle {
   private final ElectionBackend backend;
 
   private final LeaderOnlyCalls calls;
+
+  private final LeaderBoundBeans beans;
 
   private final @Nullable Fence fence;
 
@@ -108,11 +113,13 @@ final class ElectionMetrics implements SmartLifecycle {
       Elections elections,
       ElectionBackend backend,
       LeaderOnlyCalls calls,
+      LeaderBoundBeans beans,
       @Nullable Fence fence) {
     this.registry = registry;
     this.elections = elections;
     this.backend = backend;
     this.calls = calls;
+    this.beans = beans;
     this.fence = fence;
   }
 
@@ -166,7 +173,8 @@ final class ElectionMetrics implements SmartLifecycle {
     Gauge.builder(
             HEALTHY,
             this.backend,
-            (backend) -> ElectionDescriber.problem(this.elections, backend).isEmpty() ? 1 : 0)
+            (backend) ->
+                ElectionDescriber.problem(this.elections, backend, this.beans).isEmpty() ? 1 : 0)
         .description("1 while this node can lead or follow, else 0, as its health says")
         .tags(tags)
         .register(this.registry);
@@ -174,9 +182,22 @@ final class ElectionMetrics implements SmartLifecycle {
         .description("Leader-only calls that run")
         .tags(tags)
         .register(this.registry);
+    this.beans.all().stream()
+        .filter((bean) -> bean.serviceId().equals(name))
+        .forEach((bean) -> Gauge.builder(
+                BEAN_RUNNING, this.beans, (beans) -> isRunning(beans, name, bean.bean()) ? 1 : 0)
+            .description("1 while the leader-bound bean runs on this node, else 0")
+            .tags(tags.and("bean", bean.bean()))
+            .register(this.registry));
     if (service instanceof LeaseElectionService lease) {
       registerLease(lease, tags);
     }
+  }
+
+  private static boolean isRunning(LeaderBoundBeans beans, String serviceId, String name) {
+    return beans.all().stream()
+        .anyMatch((bean) ->
+            bean.isRunning() && bean.bean().equals(name) && bean.serviceId().equals(serviceId));
   }
 
   private void registerLease(LeaseElectionService service, Tags tags) {

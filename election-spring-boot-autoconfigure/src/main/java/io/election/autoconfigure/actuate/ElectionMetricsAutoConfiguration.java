@@ -4,6 +4,7 @@ import io.election.Fence;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.springframework.beans.factory.ObjectProvider;
@@ -29,7 +30,8 @@ public final class ElectionMetricsAutoConfiguration {
       Elections elections,
       ElectionBackend backend,
       LeaderOnlyCalls calls,
+      LeaderBoundBeans beans,
       ObjectProvider<Fence> fence) {
-    return new ElectionMetrics(registry, elections, backend, calls, fence.getIfAvailable());
+    return new ElectionMetrics(registry, elections, backend, calls, beans, fence.getIfAvailable());
   }
 }

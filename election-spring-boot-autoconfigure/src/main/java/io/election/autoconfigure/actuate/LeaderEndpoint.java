@@ -9,6 +9,7 @@ import io.election.Names;
 import io.election.OtherLeaderException;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import java.security.Principal;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -72,12 +73,16 @@ final class LeaderEndpoint {
    * @param elections the elections to show
    * @param backend the backend of these elections; {@code null} if the application has its own
    *     service
+   * @param beans the beans that run where the leader is
    * @param properties the users who may see details
    */
   LeaderEndpoint(
-      Elections elections, @Nullable ElectionBackend backend, LeaderEndpointProperties properties) {
+      Elections elections,
+      @Nullable ElectionBackend backend,
+      LeaderBoundBeans beans,
+      LeaderEndpointProperties properties) {
     this.elections = elections;
-    this.describer = new ElectionDescriber(elections, backend);
+    this.describer = new ElectionDescriber(elections, backend, beans);
     this.properties = properties;
   }
 

@@ -3,6 +3,7 @@ package io.election.autoconfigure.actuate;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -25,7 +26,8 @@ public final class LeaderEndpointAutoConfiguration {
   LeaderEndpoint leaderEndpoint(
       Elections elections,
       ObjectProvider<ElectionBackend> backend,
+      LeaderBoundBeans beans,
       LeaderEndpointProperties properties) {
-    return new LeaderEndpoint(elections, backend.getIfAvailable(), properties);
+    return new LeaderEndpoint(elections, backend.getIfAvailable(), beans, properties);
   }
 }

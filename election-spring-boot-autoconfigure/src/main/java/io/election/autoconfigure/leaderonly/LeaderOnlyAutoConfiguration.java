@@ -6,6 +6,13 @@ import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.ElectionsConfiguration;
+import io.election.autoconfigure.settings.ElectionProperties;
+import io.election.autoconfigure.settings.StoreSettings;
+import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -15,9 +22,11 @@ import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcess
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
@@ -27,6 +36,7 @@ import org.springframework.core.type.AnnotationMetadata;
     after = ElectionAutoConfiguration.class,
     afterName = "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration")
 @Import({ElectionsConfiguration.class, LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class})
+@ImportRuntimeHints(LeaderBoundFinder.Hints.class)
 public final class LeaderOnlyAutoConfiguration {
 
   LeaderOnlyAutoConfiguration() {}
@@ -69,14 +79,47 @@ public final class LeaderOnlyAutoConfiguration {
     return LeaderOnlyValidator.ofDefinitions(methods);
   }
 
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderBoundBeans leaderBoundBeans(
+      ConfigurableListableBeanFactory beanFactory,
+      LeaderOnlyMethods methods,
+      LeaderOnlyCalls calls,
+      Environment environment) {
+    ElectionProperties properties =
+        Binder.get(environment).bindOrCreate("as.election", ElectionProperties.class);
+    LeaderBoundBean.Shared shared = new LeaderBoundBean.Shared(
+        calls,
+        StoreSettings.startTimeout(properties),
+        later(beanFactory.getBeanClassLoader()),
+        System::nanoTime,
+        InstantSource.system());
+    return new LeaderBoundBeans(
+        new LeaderBoundFinder(beanFactory, methods, properties.leaderBound().listeners(), shared),
+        properties.drainTimeout(environment));
+  }
+
+  /** Runs tasks on threads that see the classes of the application. */
+  private static LeaderBoundBean.Later later(@Nullable ClassLoader loader) {
+    Executor threads = (task) -> {
+      Thread thread = new Thread(task, "election-leader-bound");
+      thread.setContextClassLoader(loader);
+      thread.setDaemon(true);
+      thread.start();
+    };
+    return (delay, task) -> CompletableFuture.delayedExecutor(
+            delay.toNanos(), TimeUnit.NANOSECONDS, threads)
+        .execute(task);
+  }
+
   /**
-   * Auto-configured elections report losses without events, since an event may have to wait for
-   * other listeners. A child context may have elections that report losses only by events.
+   * Auto-configured elections report changes without events, since an event may have to wait for
+   * other listeners. A child context may have elections that report changes only by events.
    */
   @Bean
   @ConditionalOnMissingBean(value = ElectionBackend.class, search = SearchStrategy.CURRENT)
-  PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
-    return new PublishedLosses(calls);
+  PublishedEvents publishedEvents(LeaderOnlyCalls calls) {
+    return new PublishedEvents(calls);
   }
 
   private static boolean proxiesClasses(Environment environment) {

@@ -5,6 +5,7 @@ import io.election.ElectionSetupException;
 import io.election.Fence;
 import io.election.LeaderOnlyAssert;
 import io.election.Leadership;
+import io.election.LeadershipEvent;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.TrackedLeaderWork;
@@ -15,7 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
@@ -142,10 +145,21 @@ public final class LeaderOnlyCalls
    * @throws ElectionSetupException if there is no such election
    */
   Gate gate(String name) {
+    return gate(name, "@LeaderOnly");
+  }
+
+  /**
+   * Returns the gate of an election.
+   *
+   * @param name the election; empty for the default one
+   * @param place where it is named, for display
+   * @throws ElectionSetupException if there is no such election
+   */
+  Gate gate(String name, String place) {
     Elections elections = this.elections.get();
     ElectionService election = elections.resolve(name);
     if (election == null) {
-      throw elections.unknown("@LeaderOnly", name);
+      throw elections.unknown(place, name);
     }
     LeaderOnlyCalls owner = owner(election);
     return owner.gates.computeIfAbsent(
@@ -222,6 +236,14 @@ public final class LeaderOnlyCalls
   }
 
   @Override
+  public void onChange(LeadershipEvent event) {
+    Gate gate = this.gates.get(event.serviceId());
+    if (gate != null) {
+      gate.listeners.forEach((listener) -> listener.accept(event));
+    }
+  }
+
+  @Override
   public void onLeaseOver(String serviceId, long term) {
     Gate gate = this.gates.get(serviceId);
     if (gate != null) {
@@ -290,6 +312,8 @@ public final class LeaderOnlyCalls
 
     private final InterruptibleCalls interruptible;
 
+    private final List<Consumer<LeadershipEvent>> listeners = new CopyOnWriteArrayList<>();
+
     /** Whether another thread has seen running work and must be notified of its end. */
     private volatile boolean watched;
 
@@ -303,6 +327,15 @@ public final class LeaderOnlyCalls
 
     String serviceId() {
       return this.serviceId;
+    }
+
+    ElectionService election() {
+      return this.election;
+    }
+
+    /** Adds a listener for changes of the leadership, which must not block. */
+    void onChange(Consumer<LeadershipEvent> listener) {
+      this.listeners.add(listener);
     }
 
     NotLeaderException notLeader() {
@@ -345,8 +378,11 @@ public final class LeaderOnlyCalls
      */
     private OptionalLong bind(Permit permit) {
       OptionalLong term = term();
-      if (this.fence != null && term.isPresent()) {
-        permit.bind(this.fence.bind(this.election, term.getAsLong()));
+      if (term.isPresent()) {
+        permit.setTerm(term.getAsLong());
+        if (this.fence != null) {
+          permit.bind(this.fence.bind(this.election, permit.term()));
+        }
       }
       return term;
     }

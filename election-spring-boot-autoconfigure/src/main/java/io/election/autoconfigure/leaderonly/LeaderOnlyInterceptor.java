@@ -63,7 +63,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     String name = guarded.shortName();
     LeaderOnly leaderOnly = guarded.annotation();
     LeaderOnlyCalls calls = this.calls.get();
-    String election = this.methods.election(leaderOnly, name);
+    String election = this.methods.election(leaderOnly.value(), "@LeaderOnly on " + name);
     if (ReturnTypes.isReactive(guarded.returnType())) {
       // Spring calls reactive scheduled methods while it creates beans, before the election can be
       // asked.

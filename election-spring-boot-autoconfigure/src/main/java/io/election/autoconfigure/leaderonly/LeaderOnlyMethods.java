@@ -74,17 +74,18 @@ final class LeaderOnlyMethods {
   /**
    * Returns the election that an annotation names, with placeholders resolved.
    *
-   * @param place where the annotation is, for display
+   * @param value what the annotation says
+   * @param place the annotation and where it is, for display
    * @throws ElectionSetupException if a placeholder has no value
    */
-  String election(LeaderOnly annotation, String place) {
+  String election(String value, String place) {
     try {
-      String name = this.placeholders.resolveStringValue(annotation.value());
+      String name = this.placeholders.resolveStringValue(value);
       return name != null ? name : "";
     } catch (IllegalArgumentException ex) {
       throw new ElectionSetupException(
-          "@LeaderOnly on %s names election '%s', which has no value: %s."
-              .formatted(place, annotation.value(), ex.getMessage()),
+          "%s names election '%s', which has no value: %s."
+              .formatted(place, value, ex.getMessage()),
           "Set that property to the name of an election, or give it a default: ${name:default}.");
     }
   }

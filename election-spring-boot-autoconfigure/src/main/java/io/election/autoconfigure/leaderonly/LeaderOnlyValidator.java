@@ -200,9 +200,9 @@ final class LeaderOnlyValidator
                 + ": it is called when the node starts, stops or has lost the leadership ("
                 + hook
                 + "), when it does not lead. No node would do the work.",
-            "Do it when a node has become the leader, in a method with @EventListener and the parameter LeadershipAcquiredEvent, or remove @LeaderOnly if each node should do it.");
+            "Do it when a node has become the leader, in a method with @EventListener and the parameter LeadershipAcquiredEvent. Put @LeaderBound on a Lifecycle that should run on the leader alone, or remove @LeaderOnly if each node should do it.");
       }
-      String name = this.methods.election(each.annotation(), place);
+      String name = this.methods.election(each.annotation().value(), "@LeaderOnly on " + place);
       if (this.electionsAreThere) {
         checkElection(place, name);
       } else {
@@ -388,7 +388,7 @@ final class LeaderOnlyValidator
     }
     String consumer = skips ? LeaderOnlyTriggers.consumer(method, guarded.type()) : null;
     if (consumer != null) {
-      return "it consumes its input (%s), and a call that is skipped on a follower counts as done: no node would do the work. Use onFollower = THROW, so that the work fails and can be given to another node"
+      return "it consumes its input (%s), and a call that is skipped on a follower counts as done: no node would do the work. Let the consumer run on the leader alone (@LeaderBound, as.election.leader-bound.listeners), or use onFollower = THROW, so that the work fails and can be given to another node"
           .formatted(consumer);
     }
     if (ReturnTypes.isReactive(returnType) && !ReturnTypes.hasAdapter(returnType)) {

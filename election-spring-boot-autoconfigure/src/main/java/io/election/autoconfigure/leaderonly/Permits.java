@@ -146,6 +146,9 @@ abstract class Permits {
 
     private Binding binding = Binding.NONE;
 
+    /** The term in which the work began; known to its thread if it depends on it. */
+    private long term;
+
     /** The work of the thread under the fence. */
     private @Nullable Bound bound;
 
@@ -162,6 +165,15 @@ abstract class Permits {
         this.work = work;
       }
       return true;
+    }
+
+    /** The term in which the work began. Called by the thread that began it. */
+    long term() {
+      return this.term;
+    }
+
+    void setTerm(long term) {
+      this.term = term;
     }
 
     /** Binds the work that is about to begin. */

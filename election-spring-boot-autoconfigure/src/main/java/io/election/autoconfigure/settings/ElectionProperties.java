@@ -44,6 +44,7 @@ import org.springframework.core.env.Environment;
  *     newest term of an election is always kept.
  * @param failFast Whether to fail the start if the store is unreachable. If not, the node starts as
  *     a follower and joins later.
+ * @param leaderBound Settings of what runs where the leader is.
  * @param manual Settings of manual allocation.
  * @param mysql Settings of election by MySQL or MariaDB.
  * @param postgresql Settings of election by PostgreSQL.
@@ -67,6 +68,7 @@ public record ElectionProperties(
     @Nullable @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,
+    @DefaultValue LeaderBound leaderBound,
     @DefaultValue Manual manual,
     @DefaultValue Jdbc mysql,
     @DefaultValue Jdbc postgresql,
@@ -86,6 +88,19 @@ public record ElectionProperties(
         .minusSeconds(1);
     return patience.isNegative() ? Duration.ZERO : patience;
   }
+
+  /**
+   * Settings of what runs where the leader is.
+   *
+   * @param listeners Ids of the containers of annotated listeners that run on the leader alone,
+   *     such as 'orders' for @KafkaListener(id = "orders"). 'orders@billing' follows the election
+   *     'billing'.
+   * @param startTimeout How long a leader may be without a leader-bound bean that fails to start or
+   *     ends by itself, before it hands the leadership on. At most one day.
+   */
+  public record LeaderBound(
+      @DefaultValue List<String> listeners,
+      @DefaultValue("1m") @DurationUnit(ChronoUnit.SECONDS) Duration startTimeout) {}
 
   /**
    * Settings of manual allocation.

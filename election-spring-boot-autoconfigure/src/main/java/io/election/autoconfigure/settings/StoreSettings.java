@@ -155,6 +155,20 @@ public final class StoreSettings {
     return holdBack.isZero() ? Precedence.NONE : Precedence.holdBack(holdBack);
   }
 
+  /**
+   * Returns for how long a leader may be without its leader-bound beans.
+   *
+   * @throws InvalidConfigurationPropertyValueException if it is out of range
+   */
+  public static Duration startTimeout(ElectionProperties properties) {
+    Duration timeout = properties.leaderBound().startTimeout();
+    if (timeout.compareTo(Duration.ofSeconds(1)) < 0 || timeout.compareTo(Duration.ofDays(1)) > 0) {
+      throw new InvalidConfigurationPropertyValueException(
+          "as.election.leader-bound.start-timeout", text(timeout), "it must be from 1s to 1d");
+    }
+    return timeout;
+  }
+
   /** A default in the notation of the configuration. */
   private static String text(Duration duration) {
     return DurationStyle.SIMPLE.print(

@@ -10,6 +10,7 @@ import io.election.ElectionService;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.MysqlNode;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import io.election.support.TestDatabase;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Map;
@@ -127,7 +128,9 @@ class ElectionHealthIT {
 
   private static Map<String, Object> endpoint(ApplicationContext context, boolean details) {
     return new ElectionDescriber(
-            context.getBean(Elections.class), context.getBean(ElectionBackend.class))
+            context.getBean(Elections.class),
+            context.getBean(ElectionBackend.class),
+            context.getBean(LeaderBoundBeans.class))
         .node(details);
   }
 

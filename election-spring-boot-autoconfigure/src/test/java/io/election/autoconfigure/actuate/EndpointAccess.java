@@ -2,6 +2,7 @@ package io.election.autoconfigure.actuate;
 
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,7 @@ public final class EndpointAccess {
     this.endpoint = new LeaderEndpoint(
         context.getBean(Elections.class),
         context.getBeanProvider(ElectionBackend.class).getIfAvailable(),
+        context.getBean(LeaderBoundBeans.class),
         new LeaderEndpointProperties(Show.ALWAYS, Set.of()));
   }
 

@@ -19,6 +19,7 @@ import io.election.Names;
 import io.election.OtherLeaderException;
 import io.election.PastTerm;
 import io.election.autoconfigure.SwitchedElection;
+import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import io.election.store.LeaseStoreException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -154,6 +155,7 @@ class LeaderEndpointTest {
     LeaderEndpoint endpoint = new LeaderEndpoint(
         SwitchedElection.registry(beans),
         null,
+        mock(LeaderBoundBeans.class),
         new LeaderEndpointProperties(show, role.isEmpty() ? Set.of() : Set.of(role)));
     SecurityContext security = new SecurityContext() {
       @Override

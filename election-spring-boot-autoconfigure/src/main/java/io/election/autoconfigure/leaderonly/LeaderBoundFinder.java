@@ -1,0 +1,201 @@
+package io.election.autoconfigure.leaderonly;
+
+import io.election.ElectionSetupException;
+import io.election.LeaderBound;
+import io.election.LeaderTask;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.scope.ScopedProxyUtils;
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.beans.BeanWrapper;
+import org.springframework.beans.PropertyAccessorFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.Lifecycle;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/** Finds what is bound to the leadership, and refuses what cannot be. */
+final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
+
+  static final String LISTENERS = "as.election.leader-bound.listeners";
+
+  /**
+   * The registries of the containers of annotated listeners. Referenced by name, so none of them
+   * needs to be on the class path.
+   */
+  static final List<String> REGISTRIES = List.of(
+      "org.springframework.kafka.config.KafkaListenerEndpointRegistry",
+      "org.springframework.jms.config.JmsListenerEndpointRegistry",
+      "org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry",
+      "org.springframework.pulsar.config.PulsarListenerEndpointRegistry");
+
+  private final ConfigurableListableBeanFactory beanFactory;
+
+  private final LeaderOnlyMethods methods;
+
+  /** The ids of the listener containers, each with "@" and its election unless that is the default. */
+  private final List<String> listeners;
+
+  private final LeaderBoundBean.Shared shared;
+
+  LeaderBoundFinder(
+      ConfigurableListableBeanFactory beanFactory,
+      LeaderOnlyMethods methods,
+      List<String> listeners,
+      LeaderBoundBean.Shared shared) {
+    this.beanFactory = beanFactory;
+    this.methods = methods;
+    this.listeners = listeners;
+    this.shared = shared;
+  }
+
+  @Override
+  public List<LeaderBoundBean> get() {
+    List<LeaderBoundBean> found = new ArrayList<>();
+    Set<String> names =
+        new LinkedHashSet<>(List.of(this.beanFactory.getBeanNamesForAnnotation(LeaderBound.class)));
+    names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
+    names.forEach((name) -> found.add(ofBean(name)));
+    if (!this.listeners.isEmpty()) {
+      Map<String, Lifecycle> containers = containers();
+      this.listeners.forEach((listener) -> found.add(ofListener(listener, containers)));
+    }
+    Set<String> unique = new LinkedHashSet<>();
+    found.stream()
+        .map((bean) -> bean.status().bean())
+        .filter((name) -> !unique.add(name))
+        .forEach((name) -> {
+          throw new ElectionSetupException(
+              "'" + name + "' is bound to the leadership twice.",
+              "Name it once: by @LeaderBound, or in " + LISTENERS + ".");
+        });
+    return List.copyOf(found);
+  }
+
+  private LeaderBoundBean ofBean(String name) {
+    String place = "bean '%s'"
+        .formatted(
+            ScopedProxyUtils.isScopedTarget(name)
+                ? ScopedProxyUtils.getOriginalBeanName(name)
+                : name);
+    if (!this.beanFactory.isSingleton(name)
+        || this.beanFactory.containsBean(ScopedProxyUtils.getTargetBeanName(name))) {
+      throw unbound(place, "it is no singleton", "Give it the scope 'singleton'.");
+    }
+    List<String> elections =
+        this.beanFactory.findAllAnnotationsOnBean(name, LeaderBound.class, false).stream()
+            .map((annotation) ->
+                this.methods.election(annotation.value(), "@LeaderBound on " + place))
+            .distinct()
+            .toList();
+    if (elections.size() > 1) {
+      throw unbound(
+          place, "its class and its definition name the elections " + elections, "Name one.");
+    }
+    Object bean = this.beanFactory.getBean(name);
+    requireManualStart(place, bean);
+    return new LeaderBoundBean(
+        name,
+        this.shared
+            .calls()
+            .gate(elections.isEmpty() ? "" : elections.get(0), "@LeaderBound on " + place),
+        lifecycle(place, bean),
+        this.shared);
+  }
+
+  private static Lifecycle lifecycle(String place, Object bean) {
+    if (bean instanceof Lifecycle lifecycle) {
+      return lifecycle;
+    }
+    if (bean instanceof LeaderTask task) {
+      return new LeaderTaskLifecycle(task);
+    }
+    throw unbound(
+        place,
+        bean.getClass().getName() + " is neither a Lifecycle nor a LeaderTask",
+        "Implement one of them. For methods that are called use @LeaderOnly.");
+  }
+
+  private LeaderBoundBean ofListener(String listener, Map<String, Lifecycle> containers) {
+    int separator = listener.lastIndexOf('@');
+    String id = separator < 0 ? listener : listener.substring(0, separator);
+    Lifecycle container = containers.get(id);
+    String place = "listener '" + id + "' of " + LISTENERS;
+    if (container == null) {
+      throw unbound(
+          place,
+          "no listener container has this id; known are " + containers.keySet(),
+          "Name the id of an annotated listener: @KafkaListener(id = \"" + id + "\").");
+    }
+    BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(container);
+    if (properties.isWritableProperty("autoStartup")) {
+      properties.setPropertyValue("autoStartup", false);
+    }
+    requireManualStart(place, container);
+    return new LeaderBoundBean(
+        id,
+        this.shared.calls().gate(separator < 0 ? "" : listener.substring(separator + 1), place),
+        container,
+        this.shared);
+  }
+
+  private Map<String, Lifecycle> containers() {
+    Map<String, Lifecycle> containers = new LinkedHashMap<>();
+    ClassLoader loader = Objects.requireNonNull(this.beanFactory.getBeanClassLoader());
+    for (String name : REGISTRIES) {
+      if (ClassUtils.isPresent(name, loader)) {
+        Class<?> type = ClassUtils.resolveClassName(name, loader);
+        for (Object registry : this.beanFactory.getBeansOfType(type).values()) {
+          for (Object id : (Collection<?>) call(type, registry, "getListenerContainerIds")) {
+            Object container = call(type, registry, "getListenerContainer", id);
+            containers.put((String) id, (Lifecycle) container);
+          }
+        }
+      }
+    }
+    return containers;
+  }
+
+  private static Object call(Class<?> type, Object target, String name, Object... arguments) {
+    Class<?>[] types = arguments.length == 0 ? new Class<?>[0] : new Class<?>[] {String.class};
+    Method method = Objects.requireNonNull(ReflectionUtils.findMethod(type, name, types), name);
+    return Objects.requireNonNull(ReflectionUtils.invokeMethod(method, target, arguments), name);
+  }
+
+  private static void requireManualStart(String place, Object bean) {
+    if (bean instanceof SmartLifecycle smart && smart.isAutoStartup()) {
+      throw unbound(
+          place,
+          "Spring starts it on each node, since isAutoStartup() is true",
+          "Let isAutoStartup() return false, for instance by setAutoStartup(false).");
+    }
+  }
+
+  private static ElectionSetupException unbound(String place, String obstacle, String remedy) {
+    return new ElectionSetupException(
+        "%s cannot be bound to the leadership: %s.".formatted(place, obstacle), remedy);
+  }
+
+  /** Keeps in a native image what is called by reflection. */
+  static final class Hints implements RuntimeHintsRegistrar {
+
+    @Override
+    public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
+      REGISTRIES.forEach((name) -> hints
+          .reflection()
+          .registerTypeIfPresent(loader, name, MemberCategory.INVOKE_PUBLIC_METHODS));
+    }
+  }
+}

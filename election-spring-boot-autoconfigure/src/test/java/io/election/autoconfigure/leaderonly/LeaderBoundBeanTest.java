@@ -1,0 +1,400 @@
+package io.election.autoconfigure.leaderonly;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
+import io.election.LeadershipLostEvent.Reason;
+import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.SwitchedElection;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.SmartLifecycle;
+
+@ExtendWith(OutputCaptureExtension.class)
+class LeaderBoundBeanTest {
+
+  private final Election election = new Election();
+
+  private final LeaderOnlyCalls calls = calls(this.election);
+
+  private final Time time = new Time();
+
+  private final Consumer consumer = new Consumer();
+
+  private final LeaderBoundBean bean = new LeaderBoundBean(
+      "orders",
+      this.calls.gate(""),
+      this.consumer,
+      new LeaderBoundBean.Shared(
+          this.calls,
+          Duration.ofMinutes(1),
+          this.time,
+          () -> this.time.nanos,
+          InstantSource.system()));
+
+  @BeforeEach
+  void open() {
+    this.bean.open();
+    this.time.pass(Duration.ZERO);
+  }
+
+  @Test
+  void runsWhileThisNodeLeadsAndCountsAsLeaderWorkUntilItHasStopped() {
+    assertThat(this.consumer.history).isEmpty();
+    assertThat(this.calls.isRunning("default")).isFalse();
+    lead(1);
+    assertThat(this.consumer.history).containsExactly("start");
+    assertThat(this.bean.status().state()).isEqualTo("running");
+    lose(1);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(this.calls.isRunning("default")).isTrue();
+    assertThat(this.bean.status().state()).isEqualTo("stopping");
+    this.consumer.callBack();
+    assertThat(this.calls.isRunning("default")).isFalse();
+    assertThat(this.bean.status().state()).isEqualTo("stopped");
+  }
+
+  @Test
+  void isLeaderWorkBeforeItsStartIsCalled() {
+    this.consumer.onStart = () -> assertThat(this.calls.isRunning("default")).isTrue();
+    lead(1);
+    assertThat(this.bean.status().state()).isEqualTo("running");
+  }
+
+  @Test
+  void doesNotStartAgainBeforeItsStopHasEnded() {
+    lead(1);
+    lose(1);
+    lead(2);
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    this.consumer.callBack();
+    this.time.pass(Duration.ZERO);
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+  }
+
+  @Test
+  void aSecondCallBackOfOneStopDoesNotEndTheNextRun() {
+    lead(1);
+    lose(1);
+    Runnable first = this.consumer.callback();
+    first.run();
+    lead(2);
+    lose(2);
+    first.run();
+    assertThat(this.bean.status().state()).isEqualTo("stopping");
+    assertThat(this.calls.isRunning("default")).isTrue();
+  }
+
+  @Test
+  void aLateReportOfAnEarlierTermDoesNotEndTheRun() {
+    lead(2);
+    this.calls.onChange(new LeadershipLostEvent("default", "n", 1, Reason.EXPIRED));
+    this.time.pass(Duration.ofSeconds(2));
+    assertThat(this.consumer.history).containsExactly("start");
+  }
+
+  @Test
+  void aLeadershipThatIsLostDuringTheStartStopsItAfterwards() {
+    this.consumer.onStart = () -> lose(1);
+    lead(1);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(this.bean.status().failure()).isNull();
+  }
+
+  @Test
+  void theStartIsInterruptedWhenTheLeaseIsOver() {
+    List<Boolean> interrupted = new ArrayList<>();
+    this.consumer.onStart = () -> {
+      this.calls.onLeaseOver("default", 1);
+      interrupted.add(Thread.currentThread().isInterrupted());
+      lose(1);
+    };
+    lead(1);
+    assertThat(interrupted).containsExactly(true);
+    assertThat(Thread.interrupted()).isFalse();
+  }
+
+  @Test
+  void aNodeThatDoesNotLeadAnyMoreStartsNothing() {
+    this.election.term = 1;
+    this.calls.onChange(acquired(1));
+    this.election.term = 0;
+    this.time.pass(Duration.ZERO);
+    assertThat(this.consumer.history).isEmpty();
+    assertThat(this.calls.isRunning("default")).isFalse();
+    assertThat(this.bean.status().state()).isEqualTo("stopped");
+  }
+
+  @Test
+  void anElectionThatPublishesNothingIsFollowedToo() {
+    this.election.term = 1;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start");
+    this.election.term = 0;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+  }
+
+  @Test
+  void aStartThatFailsIsRepeatedWithGrowingPausesAndThenTheLeadershipIsHandedOn(
+      CapturedOutput output) {
+    this.consumer.onStart = () -> {
+      throw new IllegalStateException("no broker");
+    };
+    lead(1);
+    assertThat(this.bean.status().failure()).contains("no broker");
+    assertThat(this.bean.status().missing()).isTrue();
+    this.time.pass(Duration.ofSeconds(59));
+    assertThat(this.consumer.starts).containsExactly(0L, 1L, 3L, 7L, 15L, 31L);
+    assertThat(this.election.losses).isZero();
+    assertThat(output).contains("It is started again in 1000 ms", "in 16000 ms");
+    this.time.pass(Duration.ofSeconds(2));
+    assertThat(this.election.losses).isOne();
+    assertThat(output).contains("this node hands the leadership of election 'default' on");
+    assertThat(this.calls.isRunning("default")).isFalse();
+    this.time.pass(Duration.ofMinutes(5));
+    assertThat(this.election.losses).isOne();
+    assertThat(this.bean.status().missing()).isFalse();
+    assertThat(this.bean.status().failure()).contains("no broker");
+  }
+
+  @Test
+  void anElectionWithoutLeaseKeepsItsLeader() {
+    this.election.lease = null;
+    this.consumer.onStart = () -> {
+      throw new IllegalStateException("no broker");
+    };
+    lead(1);
+    this.time.pass(Duration.ofMinutes(5));
+    assertThat(this.election.losses).isZero();
+    assertThat(this.bean.status().missing()).isTrue();
+  }
+
+  @Test
+  void whatEndsByItselfIsStartedAgain() {
+    lead(1);
+    this.consumer.running = false;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+    assertThat(this.bean.status().failure()).isEqualTo("it has ended by itself");
+    assertThat(this.bean.status().missing()).isFalse();
+  }
+
+  @Test
+  void whatRanForAWhileFailsWithShortPausesAgain() {
+    lead(1);
+    for (int i = 0; i < 4; i++) {
+      this.time.pass(Duration.ofMinutes(2));
+      this.consumer.running = false;
+      this.time.pass(Duration.ofSeconds(2));
+      assertThat(this.bean.status().state()).isEqualTo("running");
+    }
+    assertThat(this.election.losses).isZero();
+  }
+
+  @Test
+  void aStopThatFailsIsRepeatedWhileTheWorkRuns(CapturedOutput output) {
+    lead(1);
+    this.consumer.stopFails = true;
+    lose(1);
+    assertThat(this.calls.isRunning("default")).isTrue();
+    this.time.pass(Duration.ofSeconds(1));
+    this.consumer.stopFails = false;
+    this.time.pass(Duration.ofSeconds(2));
+    assertThat(this.consumer.history).containsExactly("start", "stop", "stop", "stop");
+    this.consumer.callBack();
+    assertThat(this.calls.isRunning("default")).isFalse();
+    assertThat(output).contains("the stop of leader-bound bean 'orders' failed");
+  }
+
+  @Test
+  void aStopThatFailsAfterTheWorkHasEndedIsOver() {
+    lead(1);
+    this.consumer.running = false;
+    this.consumer.stopFails = true;
+    lose(1);
+    assertThat(this.calls.isRunning("default")).isFalse();
+    assertThat(this.bean.status().state()).isEqualTo("stopped");
+  }
+
+  @Test
+  void aStopThatDoesNotCallBackIsLoggedOnceAMinute(CapturedOutput output) {
+    lead(1);
+    lose(1);
+    this.time.pass(Duration.ofSeconds(181));
+    assertThat(output.getOut().lines().filter((line) -> line.contains("has not ended for")))
+        .hasSize(3);
+  }
+
+  @Test
+  void whenTheApplicationClosesItStopsAndDoesNotStartAgain() {
+    lead(1);
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    this.consumer.callBack();
+    this.time.pass(Duration.ofMinutes(2));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(this.time.tasks).isEmpty();
+  }
+
+  private void lead(long term) {
+    this.election.term = term;
+    this.calls.onChange(acquired(term));
+    this.time.pass(Duration.ZERO);
+  }
+
+  private static LeadershipAcquiredEvent acquired(long term) {
+    return new LeadershipAcquiredEvent(
+        "default", "n", term, LeadershipAcquiredEvent.Reason.RELEASED);
+  }
+
+  private void lose(long term) {
+    this.election.term = 0;
+    this.calls.onChange(new LeadershipLostEvent("default", "n", term, Reason.RESIGNED));
+    this.time.pass(Duration.ZERO);
+  }
+
+  private static LeaderOnlyCalls calls(SwitchedElection election) {
+    DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+    beans.registerSingleton("election", election);
+    Supplier<Elections> elections = () -> SwitchedElection.registry(beans);
+    return new LeaderOnlyCalls(elections, () -> null);
+  }
+
+  private static final class Election extends SwitchedElection {
+
+    private long term;
+
+    private int losses;
+
+    private @Nullable Duration lease = Duration.ofSeconds(10);
+
+    @Override
+    public boolean isLeader() {
+      return this.term > 0;
+    }
+
+    @Override
+    public Optional<Leadership> leadership() {
+      return isLeader()
+          ? Optional.of(new Leadership(this.term, Instant.EPOCH, Duration.ofSeconds(10)))
+          : Optional.empty();
+    }
+
+    @Override
+    public Optional<Duration> leaderLease() {
+      return Optional.ofNullable(this.lease);
+    }
+
+    @Override
+    public void lostLeader() {
+      this.losses++;
+      this.term = 0;
+    }
+  }
+
+  /** A consumer whose stop calls back when the test says so. */
+  private final class Consumer implements SmartLifecycle {
+
+    private final List<String> history = new ArrayList<>();
+
+    private final List<Long> starts = new ArrayList<>();
+
+    private Runnable onStart = () -> {};
+
+    private boolean running;
+
+    private boolean stopFails;
+
+    private @Nullable Runnable callback;
+
+    @Override
+    public void start() {
+      this.history.add("start");
+      this.starts.add(Duration.ofNanos(LeaderBoundBeanTest.this.time.nanos).toSeconds());
+      this.onStart.run();
+      this.running = true;
+    }
+
+    @Override
+    public void stop(Runnable callback) {
+      this.history.add("stop");
+      if (this.stopFails) {
+        throw new IllegalStateException("expected");
+      }
+      this.callback = callback;
+      if (!this.running) {
+        callback.run();
+      }
+      this.running = false;
+    }
+
+    @Override
+    public void stop() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean isRunning() {
+      return this.running;
+    }
+
+    Runnable callback() {
+      return Objects.requireNonNull(this.callback);
+    }
+
+    void callBack() {
+      callback().run();
+      LeaderBoundBeanTest.this.time.pass(Duration.ZERO);
+    }
+  }
+
+  /** A clock that stands still between steps, and the tasks that wait for it. */
+  private static final class Time implements LeaderBoundBean.Later {
+
+    private final PriorityQueue<Task> tasks =
+        new PriorityQueue<>(Comparator.comparingLong(Task::at));
+
+    private long nanos;
+
+    @Override
+    public void run(Duration delay, Runnable task) {
+      this.tasks.add(new Task(this.nanos + delay.toNanos(), task));
+    }
+
+    void pass(Duration duration) {
+      long end = this.nanos + duration.toNanos();
+      for (Task next = this.tasks.peek();
+          next != null && next.at() <= end;
+          next = this.tasks.peek()) {
+        this.tasks.remove();
+        this.nanos = Math.max(this.nanos, next.at());
+        next.work().run();
+      }
+      this.nanos = end;
+    }
+  }
+
+  private record Task(long at, Runnable work) {}
+}

@@ -1,0 +1,398 @@
+package io.election.autoconfigure.leaderonly;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.election.ElectionOperations;
+import io.election.ElectionService;
+import io.election.LeaderBound;
+import io.election.LeaderTask;
+import io.election.autoconfigure.StartFailure;
+import io.election.autoconfigure.SwitchedElection;
+import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
+import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
+import io.election.autoconfigure.actuate.EndpointAccess;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.Lifecycle;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
+
+/** Beans of every kind are bound to the leadership, or refused by name. */
+class LeaderBoundTest {
+
+  private final ApplicationContextRunner leader = LeaderOnlyTest.contexts()
+      .withConfiguration(AutoConfigurations.of(
+          ElectionHealthAutoConfiguration.class, ElectionMetricsAutoConfiguration.class))
+      .withBean(SimpleMeterRegistry.class)
+      .withPropertyValues(
+          "spring.application.name=default",
+          "as.election.enabled=false",
+          "as.election.services=billing");
+
+  @Test
+  void beansOfEveryKindRunWhileThisNodeLeadsTheirElection() {
+    this.leader.withUserConfiguration(Beans.class).run((context) -> {
+      List<String> running = context.getBean(Running.class).names();
+      await().until(() -> running.size() == 4);
+      assertThat(running).containsExactlyInAnyOrder("class", "method", "task", "lazy");
+      context.getBean("electionService:billing", ElectionService.class).lostLeader();
+      await().until(() -> running.size() == 3);
+      assertThat(running).doesNotContain("method");
+      context.getBean("electionService", ElectionService.class).lostLeader();
+      await().until(running::isEmpty);
+      context.getBean("electionService", ElectionService.class).becomeLeader();
+      await().until(() -> running.size() == 3);
+    });
+  }
+
+  @Test
+  void aContextThatClosesWaitsForTheStopsWhileThisNodeLeads() {
+    CountDownLatch stopping = new CountDownLatch(1);
+    List<Boolean> led = new CopyOnWriteArrayList<>();
+    this.leader
+        .withBean(
+            LeaderTask.class,
+            () -> () -> () -> {
+              stopping.countDown();
+              Thread.sleep(300);
+              led.add(true);
+            })
+        .withUserConfiguration(LastLifecycle.class)
+        .run((context) -> {
+          awaitState(context, "running");
+          context.getBean(LastLifecycle.class).onStop = () -> led.add(false);
+        });
+    assertThat(stopping.getCount()).isZero();
+    assertThat(led).containsExactly(true, false);
+  }
+
+  @Test
+  void whatFailsIsShown() {
+    this.leader
+        .withBean(LeaderTask.class, () -> () -> {
+          throw new IllegalStateException("no broker");
+        })
+        .run((context) -> {
+          await().until(() -> context.getBean(LeaderBoundBeans.class).problem().isPresent());
+          assertThat(context.getBean(LeaderBoundBeans.class).problem())
+              .hasValue(
+                  "Leader-bound bean 'leaderTask' of election 'default' does not run: its start failed: java.lang.IllegalStateException: no broker.");
+          assertThat(context
+                  .getBean("electionHealthIndicator", HealthIndicator.class)
+                  .health())
+              .satisfies((health) -> {
+                assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+                assertThat(health.getDetails().get("problem")).asString().contains("no broker");
+              });
+          assertThat(shown(context))
+              .containsKeys("since")
+              .hasEntrySatisfying(
+                  "lastFailure", (failure) -> assertThat(failure).asString().contains("no broker"));
+          assertThat(running(context)).isZero();
+        });
+  }
+
+  @Test
+  void whatRunsIsShown() {
+    this.leader.withBean(LeaderTask.class, () -> () -> () -> {}).run((context) -> {
+      awaitState(context, "running");
+      assertThat(shown(context))
+          .containsEntry("bean", "leaderTask")
+          .doesNotContainKey("lastFailure");
+      assertThat(running(context)).isOne();
+      assertThat(context
+              .getBean("electionHealthIndicator", HealthIndicator.class)
+              .health()
+              .getStatus())
+          .isEqualTo(Status.UP);
+    });
+  }
+
+  private static void awaitState(ApplicationContext context, String state) {
+    await().until(() -> shown(context).get("state"), state::equals);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, Object> shown(ApplicationContext context) {
+    Map<String, Object> election = new EndpointAccess(context).election("default");
+    return ((List<Map<String, Object>>) election.get("leaderBound")).get(0);
+  }
+
+  private static boolean isRunning(ApplicationContext context) {
+    return context.getBean(LeaderBoundBeans.class).all().get(0).isRunning();
+  }
+
+  private static double running(ApplicationContext context) {
+    return context
+        .getBean(SimpleMeterRegistry.class)
+        .get("election.bean.running")
+        .tags("election", "default", "bean", "leaderTask")
+        .gauge()
+        .value();
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void whatCannotBeBoundIsRefused(Class<?> configuration, String problem) {
+    assertThat(StartFailure.text(this.leader.withUserConfiguration(configuration)))
+        .contains(problem);
+  }
+
+  static Stream<Arguments> whatCannotBeBoundIsRefused() {
+    return Stream.of(
+        arguments(
+            NoLifecycle.class,
+            "bean 'noLifecycle' cannot be bound to the leadership: java.lang.Object is neither a Lifecycle nor a LeaderTask.\nAction: Implement one of them."),
+        arguments(
+            Automatic.class,
+            "bean 'automatic' cannot be bound to the leadership: Spring starts it on each node, since isAutoStartup() is true.\nAction: Let isAutoStartup() return false"),
+        arguments(
+            Prototype.class,
+            "bean 'prototype' cannot be bound to the leadership: it is no singleton.\nAction: Give it the scope 'singleton'."),
+        arguments(
+            Scoped.class, "bean 'scoped' cannot be bound to the leadership: it is no singleton"),
+        arguments(
+            TwoElections.class,
+            "bean 'twice' cannot be bound to the leadership: its class and its definition name the elections"),
+        arguments(
+            Unknown.class,
+            "@LeaderBound on bean 'unknown' names election 'payroll', but this node only knows [default, billing]"),
+        arguments(
+            Placeholder.class,
+            "@LeaderBound on bean 'placeholder' names election '${nowhere}', but this node only knows"));
+  }
+
+  @Test
+  void aListenerThatIsUnknownIsRefused() {
+    assertThat(StartFailure.text(
+            this.leader.withPropertyValues("as.election.leader-bound.listeners=orders")))
+        .contains(
+            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: no listener container has this id; known are [].");
+  }
+
+  @Test
+  void aTimeOutThatIsOutOfRangeIsRefused() {
+    assertThat(StartFailure.text(
+            this.leader.withPropertyValues("as.election.leader-bound.start-timeout=0s")))
+        .contains("as.election.leader-bound.start-timeout", "it must be from 1s to 1d");
+  }
+
+  @Test
+  void anElectionOfTheApplicationIsFollowed() {
+    SwitchedElection own = new SwitchedElection();
+    LeaderOnlyTest.contexts()
+        .withBean(SwitchedElection.class, () -> own)
+        .withBean(LeaderTask.class, () -> () -> () -> {})
+        .run((context) -> {
+          assertThat(own).isNotInstanceOf(ElectionOperations.class);
+          own.becomeLeader();
+          await().until(() -> isRunning(context));
+          own.lostLeader();
+          await().until(() -> !isRunning(context));
+        });
+  }
+
+  /** Collects what runs. */
+  static final class Running {
+
+    private final List<String> names = new CopyOnWriteArrayList<>();
+
+    List<String> names() {
+      return this.names;
+    }
+  }
+
+  static class Worker implements SmartLifecycle {
+
+    private final String name;
+
+    private final List<String> running;
+
+    Worker(String name, Running running) {
+      this.name = name;
+      this.running = running.names();
+    }
+
+    @Override
+    public void start() {
+      this.running.add(this.name);
+    }
+
+    @Override
+    public void stop() {
+      this.running.remove(this.name);
+    }
+
+    @Override
+    public boolean isRunning() {
+      return this.running.contains(this.name);
+    }
+
+    @Override
+    public boolean isAutoStartup() {
+      return false;
+    }
+  }
+
+  @LeaderBound
+  static class AnnotatedWorker extends Worker {
+
+    AnnotatedWorker(Running running) {
+      super("class", running);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Beans {
+
+    @Bean
+    Running running() {
+      return new Running();
+    }
+
+    @Bean
+    AnnotatedWorker annotated(Running running) {
+      return new AnnotatedWorker(running);
+    }
+
+    @Bean
+    @LeaderBound("billing")
+    Worker method(Running running) {
+      return new Worker("method", running);
+    }
+
+    @Bean
+    LeaderTask task(Running running) {
+      return () -> {
+        running.names().add("task");
+        return () -> running.names().remove("task");
+      };
+    }
+
+    @Bean
+    @Lazy
+    @LeaderBound
+    Lifecycle lazy(Running running) {
+      return new Worker("lazy", running);
+    }
+  }
+
+  /** Stops after everything else. */
+  static class LastLifecycle implements SmartLifecycle {
+
+    private @Nullable Runnable onStop;
+
+    private boolean running;
+
+    @Override
+    public void start() {
+      this.running = true;
+    }
+
+    @Override
+    public void stop() {
+      this.running = false;
+      if (this.onStop != null) {
+        this.onStop.run();
+      }
+    }
+
+    @Override
+    public boolean isRunning() {
+      return this.running;
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class NoLifecycle {
+
+    @Bean
+    @LeaderBound
+    Object noLifecycle() {
+      return new Object();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Automatic {
+
+    @Bean
+    @LeaderBound
+    LastLifecycle automatic() {
+      return new LastLifecycle();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Prototype {
+
+    @Bean
+    @LeaderBound
+    @Scope(BeanDefinition.SCOPE_PROTOTYPE)
+    Worker prototype() {
+      return new Worker("prototype", new Running());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Scoped {
+
+    @Bean
+    @LeaderBound
+    @Scope(scopeName = BeanDefinition.SCOPE_PROTOTYPE, proxyMode = ScopedProxyMode.INTERFACES)
+    Worker scoped() {
+      return new Worker("scoped", new Running());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TwoElections {
+
+    @Bean
+    @LeaderBound("billing")
+    AnnotatedWorker twice() {
+      return new AnnotatedWorker(new Running());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Unknown {
+
+    @Bean
+    @LeaderBound("payroll")
+    Worker unknown() {
+      return new Worker("unknown", new Running());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Placeholder {
+
+    @Bean
+    @LeaderBound("${nowhere}")
+    Worker placeholder() {
+      return new Worker("placeholder", new Running());
+    }
+  }
+}
