@@ -45,6 +45,8 @@ import org.springframework.core.env.Environment;
  * @param failFast Whether to fail the start if the store is unreachable. If not, the node starts as
  *     a follower and joins later.
  * @param leaderBound Settings of what runs where the leader is.
+ * @param integrationEvents Whether to publish changes of leadership as Spring Integration's events
+ *     too, with the name of the election as the role.
  * @param manual Settings of manual allocation.
  * @param mysql Settings of election by MySQL or MariaDB.
  * @param postgresql Settings of election by PostgreSQL.
@@ -69,6 +71,7 @@ public record ElectionProperties(
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,
     @DefaultValue LeaderBound leaderBound,
+    @DefaultValue("false") boolean integrationEvents,
     @DefaultValue Manual manual,
     @DefaultValue Jdbc mysql,
     @DefaultValue Jdbc postgresql,
