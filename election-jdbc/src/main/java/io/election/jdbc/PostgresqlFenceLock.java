@@ -40,7 +40,10 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
       } catch (SQLException ex) {
         undo(statement, ex);
         if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER)) {
-          return unlocked(statement, select);
+          return unlocked(statement, select, TRANSACTION);
+        }
+        if (SqlErrors.isConflict(ex)) {
+          return unlocked(statement, select, "");
         }
         throw ex;
       }
@@ -52,10 +55,15 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
     }
   }
 
-  /** Tells whether the history is the election's also where nothing can be written. */
-  private static FenceEntry unlocked(Statement statement, String select) throws SQLException {
+  /**
+   * Tells whether the history is the election's also where nothing can be written, or the entry has
+   * changed since the snapshot and thus ended. A transaction that the server has doomed for its own
+   * work reads nothing any more: then this fails by that conflict.
+   */
+  private static FenceEntry unlocked(Statement statement, String select, String readOnly)
+      throws SQLException {
     try (ResultSet row = statement.executeQuery(select)) {
-      return new FenceEntry(row.next() ? Columns.string(row, 1) : "", false, TRANSACTION);
+      return new FenceEntry(row.next() ? Columns.string(row, 1) : "", false, readOnly);
     }
   }
 

@@ -21,13 +21,16 @@ final class SqlErrors {
 
   static final String GROUP_CONFLICT = "3101";
 
+  /** What a transaction did or saw does not fit to what others have committed. */
+  private static final String CONFLICT = "40001";
+
   private static final String LOCKED_NOW = "3572";
   private static final String SYNTAX = "1064";
   private static final Set<String> MISSING_TABLE = Set.of("1146", "42P01");
   private static final Set<String> MISSING_COLUMN = Set.of("1054", "42703");
   private static final Set<String> DUPLICATE_KEY = Set.of("1062", "1586", "23505");
   private static final Set<String> LOCK_TROUBLE =
-      Set.of("1205", "1213", "1020", GROUP_CONFLICT, LOCKED_NOW, "55P03", "40P01", "40001");
+      Set.of("1205", "1213", "1020", GROUP_CONFLICT, LOCKED_NOW, "55P03", "40P01", CONFLICT);
   private static final Set<String> INTERRUPTED = Set.of("1317", "1969", "3024", "57014");
   /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
   private static final Set<String> REFUSED = Set.of(
@@ -105,7 +108,11 @@ final class SqlErrors {
    * allows.
    */
   static boolean isInterrupted(Throwable ex) {
-    return isLockTrouble(ex) || INTERRUPTED.contains(key(ex));
+    return !isConflict(ex) && (isLockTrouble(ex) || INTERRUPTED.contains(key(ex)));
+  }
+
+  static boolean isConflict(Throwable ex) {
+    return key(ex).equals(CONFLICT);
   }
 
   /**

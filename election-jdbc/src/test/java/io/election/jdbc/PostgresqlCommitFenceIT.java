@@ -7,7 +7,9 @@ import io.election.LeadershipLostException;
 import io.election.support.PgBouncer;
 import io.election.support.PostgresqlServer;
 import io.election.support.TestDatabase;
+import io.election.support.TestServer;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.Map;
@@ -26,6 +28,29 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
   @Test
   void aSerializableTransactionIsRefusedToo() throws Exception {
     workOfATermThatHasEndedIsNotCommitted(Connection.TRANSACTION_SERIALIZABLE);
+  }
+
+  /** The application repeats such a transaction, other than one of a leadership that is lost. */
+  @Test
+  void aConflictOfTheApplicationIsNoLostLeadership() throws Exception {
+    this.worker.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+    query("SELECT COUNT(*) FROM work");
+    work();
+    try (Connection other = this.database.connect()) {
+      other.setAutoCommit(false);
+      other.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+      TestServer.query(other, "SELECT COUNT(*) FROM work");
+      other.createStatement().execute("INSERT INTO work VALUES (2)");
+      other.commit();
+    }
+    assertThatThrownBy(this::commit)
+        .isInstanceOfSatisfying(
+            SQLException.class, (ex) -> assertThat(ex.getSQLState()).isEqualTo("40001"));
+    this.worker.rollback();
+    assertThat(committed()).isEqualTo(1);
+    work();
+    commit();
+    assertThat(committed()).isEqualTo(2);
   }
 
   @Test

@@ -40,7 +40,7 @@ class SqlErrorsTest {
     "25006, ''",
     "28P01, LOST",
     "3D000, ''",
-    "40001, LOCK INTERRUPTED",
+    "40001, LOCK",
     "40P01, LOCK INTERRUPTED",
     "42501, RIGHT REFUSAL OUT_OF_REACH DDL_RIGHT",
     "42703, COLUMN",
