@@ -49,7 +49,7 @@ final class MemberTable {
 
     UnusableException(SQLException cause) {
       super(
-          "the table leader_election_member cannot be used (%s). Create it with the last statement of leader-election.sql (docs/ddl.md), and grant SELECT, INSERT, UPDATE and DELETE on it."
+          "the table leader_election_member cannot be used (%s). Create it with the last statement for your database in docs/ddl.md, and grant SELECT, INSERT, UPDATE and DELETE on it."
               .formatted(SqlErrors.text(cause)),
           cause.getSQLState(),
           cause.getErrorCode(),

@@ -113,8 +113,12 @@ class PostgresqlServersIT {
 
   /** The commit is then confirmed with a mere warning, or the session is gone. */
   @ParameterizedTest
-  @ValueSource(strings = {"pg_cancel_backend", "pg_terminate_backend", ""})
-  void aRenewalThatWaitsForAMissingStandbyIsUnknown(String ended) throws Exception {
+  @CsvSource({
+    "pg_cancel_backend, 'confirmed with a warning, and thus unknown: canceling wait'",
+    "pg_terminate_backend, ''",
+    "'', did not answer"
+  })
+  void aRenewalThatWaitsForAMissingStandbyIsUnknown(String ended, String told) throws Exception {
     JdbcLeaseStore store = store(ended.isEmpty() ? SHORT : Database.OPERATION_TIMEOUT);
     Database.led(store, "one", "me");
     Database.led(store, "two", "me");
@@ -140,7 +144,7 @@ class PostgresqlServersIT {
       if (!ended.isEmpty()) {
         this.server.query(ofWaiting(ended));
       }
-      assertThat(failure.join()).isInstanceOf(LeaseStoreException.class);
+      assertThat(failure.join()).isInstanceOf(LeaseStoreException.class).hasMessageContaining(told);
       this.server.query(ofWaiting("pg_terminate_backend"));
       awaitCommitsThatWait(false);
     }

@@ -106,6 +106,7 @@ class PostgresqlSettingsIT {
             "idle_in_transaction_session_timeout = 1",
             "idle_session_timeout = 1500",
             "client_min_messages = error",
+            "client_min_messages = debug5",
             "standard_conforming_strings = off",
             "TimeZone = 'America/New_York'",
             "row_security = off")
