@@ -9,7 +9,7 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 
 @SpringBootTest(
-    properties = {"spring.application.name=consumer", "spring.datasource.url=jdbc:mysql://localhost:1/none"})
+    properties = {"spring.application.name=consumer", "spring.datasource.url=jdbc:${database}://localhost:1/none"})
 @AutoConfigureElection
 class ApplicationTest {
 
