@@ -131,6 +131,15 @@ abstract class CommitFenceContract extends ServerDatabase {
   }
 
   @Test
+  void theSameTermOfAnotherElectionIsRefused() throws Exception {
+    Database.led(this.store, "mailing", "b");
+    work();
+    assertThatThrownBy(() -> this.fence.confirm(this.worker, "a", Map.of("mailing", this.term)))
+        .isInstanceOf(LeadershipLostException.class)
+        .hasMessageContaining("belongs to node 'b'");
+  }
+
+  @Test
   void aRefusalStaysOneThoughItsRollbackFails() throws Exception {
     Connection broken = Watched.of(this.worker, (method, sql) -> {
       if (method.getName().equals("rollback")) {
