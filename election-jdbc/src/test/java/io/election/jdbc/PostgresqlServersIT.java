@@ -26,7 +26,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -118,7 +119,7 @@ class PostgresqlServersIT {
     "pg_terminate_backend, ''",
     "'', did not answer"
   })
-  void aRenewalThatWaitsForAMissingStandbyIsUnknown(String ended, String told) throws Exception {
+  void aWriteThatWaitsForAMissingStandbyIsUnknown(String ended, String told) throws Exception {
     JdbcLeaseStore store = store(ended.isEmpty() ? SHORT : Database.OPERATION_TIMEOUT);
     Database.led(store, "one", "me");
     Database.led(store, "two", "me");
@@ -128,14 +129,17 @@ class PostgresqlServersIT {
         "ALTER SYSTEM SET synchronous_standby_names = 'missing'", "SELECT pg_reload_conf()");
     store.disconnect();
 
-    for (Map<String, Long> terms :
-        Stream.of(Map.of("one", 1L), Map.of("one", 1L, "two", 1L)).toList()) {
+    AtomicInteger created = new AtomicInteger();
+    for (ThrowingCallable write : List.<ThrowingCallable>of(
+        () -> renews(store, "one", 1),
+        () -> Leases.renew(store, "me", Map.of("one", 1L, "two", 1L)),
+        () -> Leases.create(store, "new" + created.incrementAndGet(), "me", 10_000, 0))) {
       AtomicBoolean waits = new AtomicBoolean();
       CompletableFuture<Throwable> failure =
           CompletableFuture.supplyAsync(() -> catchThrowable(() -> {
             while (true) {
               // The server may not have read its settings yet.
-              Leases.renew(store, "me", terms);
+              write.call();
               assertThat(waits).isFalse();
             }
           }));
