@@ -23,7 +23,14 @@ class PostgresqlSignalsIT extends SignalContract {
     long there = led(namesake);
     Future<Boolean> first = await(signal(), () -> {});
     Future<Boolean> second = await(signal(), () -> {});
-    awaitWaiting(2);
+    ReleaseWatch ofAnother = signal();
+    inBackground(() -> ofAnother.await("another", () -> {}));
+    awaitWaiting(3);
+    assertThat(
+            this.database.query(
+                "SELECT COUNT(DISTINCT query) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"))
+        .as("channels of two holders")
+        .isEqualTo("2");
     release(namesake, there);
     this.database.execute("NOTIFY leader_election");
     assertThat(first).isNotDone();
