@@ -204,6 +204,9 @@ class DatabaseAlgorithmTest {
     withoutPart
         .withPropertyValues("as.election.mysql.schema=validate")
         .run((context) -> assertThat(context).hasNotFailed());
+    withoutPart
+        .withPropertyValues("spring.datasource.url=" + POSTGRESQL)
+        .run((context) -> assertThat(context).hasNotFailed());
   }
 
   @Test
