@@ -135,7 +135,14 @@ class PostgresqlSettingsIT {
 
     this.database.server().execute("ALTER DATABASE " + this.database.name() + " RESET ALL");
     assertThat(this.database.query("SELECT string_agg(DISTINCT settings, '; ') FROM seen"))
-        .isEqualTo("on, read committed, off, 0, 1s, 4s, warning, off, public, pg_temp");
+        .isEqualTo("on, read committed, off, 0, 1s, 4s, warning, off, public, pg_temp"
+            + (this.release == PostgresqlPrograms.V15 ? "" : ", 0"));
+  }
+
+  @Test
+  void aNodeLeadsWhateverTheLimitOfTransactions() throws Exception {
+    assumeTrue(this.release != PostgresqlPrograms.V15, "it has no such limit");
+    aNodeLeadsWhateverTheDefaults("transaction_timeout = 60000", Place.ROLE, Account.OWNER);
   }
 
   private String user(Account account) {
@@ -154,8 +161,9 @@ class PostgresqlSettingsIT {
                 "idle_in_transaction_session_timeout",
                 "client_min_messages",
                 "row_security",
-                "search_path")
-            .map("current_setting('%s')"::formatted)
+                "search_path",
+                "transaction_timeout")
+            .map("current_setting('%s', true)"::formatted)
             .reduce("concat_ws(', '", (all, one) -> all + ", " + one)
         + ")";
     this.database.execute("CREATE TABLE public.seen (settings text)", """
@@ -263,6 +271,20 @@ class PostgresqlSettingsIT {
     this.store = store(this.database.username(), SchemaMode.MIGRATE);
 
     assertThatThrownBy(() -> this.store.ensureTables()).hasMessageContaining(advice);
+  }
+
+  @Test
+  void aSchemaOfAnyNameIsUsed() throws Exception {
+    String name = "\"My \"\"Schema\"";
+    this.database.execute(
+        "CREATE SCHEMA " + name + " AUTHORIZATION " + this.database.username(),
+        "ALTER ROLE " + this.database.username() + " SET search_path = " + name);
+    this.store = store(this.database.username(), SchemaMode.MIGRATE);
+
+    leadAndHandBack();
+
+    assertThat(this.database.query("SELECT count(*) FROM " + name + ".leader_election"))
+        .isEqualTo("2");
   }
 
   /** A pooled session may have temporary tables, and the others are not in the first schema. */
