@@ -1,6 +1,7 @@
 package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
@@ -17,9 +18,19 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
@@ -258,6 +269,54 @@ class LeaderBoundBeanTest {
     assertThat(this.time.tasks).isEmpty();
   }
 
+  /** On threads of its own, whatever the order of reports, starts, stops and calls back. */
+  @RepeatedTest(20)
+  void runsOneAfterTheOtherWhenTheLeadershipFlaps() throws Exception {
+    Election election = new Election();
+    LeaderOnlyCalls calls = calls(election);
+    ExecutorService threads = Executors.newCachedThreadPool();
+    Strict strict = new Strict(threads, () -> calls.isRunning("default"));
+    LeaderBoundBean bean = new LeaderBoundBean(
+        "orders",
+        calls.gate(""),
+        strict,
+        new LeaderBoundBean.Shared(
+            calls,
+            Duration.ofMinutes(1),
+            (delay, task) -> {
+              if (delay.isZero()) {
+                threads.execute(task);
+              }
+            },
+            System::nanoTime,
+            InstantSource.system()));
+    bean.open();
+    Random random = new Random();
+    for (long term = 1; term <= 50; term++) {
+      election.term = term;
+      calls.onChange(acquired(term));
+      pause(random);
+      election.term = 0;
+      long lost = term;
+      threads.execute(
+          () -> calls.onChange(new LeadershipLostEvent("default", "n", lost, Reason.RESIGNED)));
+      pause(random);
+    }
+    election.term = 51;
+    calls.onChange(acquired(51));
+    await().until(() -> bean.status().isRunning());
+    bean.close();
+    await().until(() -> bean.status().state().equals("stopped"));
+    assertThat(calls.isRunning("default")).isFalse();
+    assertThat(strict.mistakes).isEmpty();
+    assertThat(strict.starts.get()).isPositive();
+    threads.shutdownNow();
+  }
+
+  private static void pause(Random random) {
+    LockSupport.parkNanos(random.nextInt(300_000));
+  }
+
   private void lead(long term) {
     this.election.term = term;
     this.calls.onChange(acquired(term));
@@ -284,7 +343,7 @@ class LeaderBoundBeanTest {
 
   private static final class Election extends SwitchedElection {
 
-    private long term;
+    private volatile long term;
 
     private int losses;
 
@@ -367,6 +426,66 @@ class LeaderBoundBeanTest {
     void callBack() {
       callback().run();
       LeaderBoundBeanTest.this.time.pass(Duration.ZERO);
+    }
+  }
+
+  /** A consumer that is started and stopped in turn, as leader work. */
+  private static final class Strict implements SmartLifecycle {
+
+    private final AtomicInteger starts = new AtomicInteger();
+
+    private final AtomicBoolean occupied = new AtomicBoolean();
+
+    private final List<String> mistakes = new CopyOnWriteArrayList<>();
+
+    private final Executor threads;
+
+    private final BooleanSupplier isCounted;
+
+    private volatile boolean running;
+
+    Strict(Executor threads, BooleanSupplier isCounted) {
+      this.threads = threads;
+      this.isCounted = isCounted;
+    }
+
+    @Override
+    public void start() {
+      this.starts.incrementAndGet();
+      if (!this.occupied.compareAndSet(false, true)) {
+        this.mistakes.add("started before it had stopped");
+      }
+      check("start");
+      this.running = true;
+    }
+
+    private void check(String step) {
+      if (!this.isCounted.getAsBoolean()) {
+        this.mistakes.add("not counted in its " + step);
+      }
+    }
+
+    @Override
+    public void stop(Runnable callback) {
+      if (!this.running) {
+        this.mistakes.add("stopped before it ran");
+      }
+      this.running = false;
+      this.threads.execute(() -> {
+        check("stop");
+        this.occupied.set(false);
+        callback.run();
+      });
+    }
+
+    @Override
+    public void stop() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean isRunning() {
+      return this.running;
     }
   }
 
