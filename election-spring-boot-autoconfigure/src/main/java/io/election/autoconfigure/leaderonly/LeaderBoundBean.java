@@ -61,11 +61,11 @@ final class LeaderBoundBean {
   /** The run that has begun and has not ended. */
   private @Nullable Continuation run;
 
-  /** The term of the run; -1 until it is known. */
-  private long term = -1;
+  /** The term of the run; until it is known, later than any. */
+  private long term;
 
-  /** Whether the run must end, since its term has ended or the application stops. */
-  private boolean over;
+  /** The last term that has ended since the run began. */
+  private long lost;
 
   private boolean failed;
 
@@ -161,15 +161,19 @@ final class LeaderBoundBean {
     }
   }
 
-  /** Ends the run of this term and of earlier ones, and one whose term is not known yet. */
+  /** Ends the run of this term and of earlier ones. */
   private void end(long term) {
     synchronized (this) {
       this.wanted = null;
       this.pausedUntil = null;
       this.pauses = PAUSES.start();
-      this.over |= this.term <= term;
+      this.lost = Math.max(this.lost, term);
     }
     reconcile();
+  }
+
+  private boolean isOver() {
+    return this.term <= this.lost;
   }
 
   /** Begins to start or to stop the bean if that is due. */
@@ -181,12 +185,12 @@ final class LeaderBoundBean {
         this.wanted = now();
       }
       if (leads && this.open && !this.closed && this.state == State.STOPPED && !paused) {
-        this.term = -1;
-        this.over = false;
+        this.term = Long.MAX_VALUE;
+        this.lost = -1;
         this.failed = false;
         enter(State.STARTING);
         this.shared.later().run(Duration.ZERO, this::start);
-      } else if (this.over && this.state == State.RUNNING && !paused) {
+      } else if (isOver() && this.state == State.RUNNING && !paused) {
         stopSoon();
       }
     }
@@ -277,7 +281,7 @@ final class LeaderBoundBean {
   /** Notes a failure, unless it may follow from the end of the leadership. */
   private void failed(String failure, @Nullable Throwable cause) {
     this.failed = true;
-    if (!this.over) {
+    if (!isOver()) {
       this.failure = failure;
       log.warn(
           "leader-bound bean '{}' does not run: {}. It is started again in {} ms",
@@ -321,9 +325,9 @@ final class LeaderBoundBean {
     synchronized (this) {
       if (!leads) {
         this.wanted = null;
-        this.over |= this.state == State.RUNNING;
+        this.lost = Math.max(this.lost, this.state == State.RUNNING ? this.term : -1);
       }
-      if (ended && !this.over && this.run == seen && this.state == State.RUNNING) {
+      if (ended && !isOver() && this.run == seen && this.state == State.RUNNING) {
         failed("it has ended by itself", null);
         stopSoon();
       }

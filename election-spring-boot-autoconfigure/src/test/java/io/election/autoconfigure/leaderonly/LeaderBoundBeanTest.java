@@ -123,6 +123,15 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void aLateReportOfAnEarlierTermDuringTheStartDoesNotEndTheRun() {
+    this.election.term = 2;
+    this.calls.onChange(acquired(2));
+    this.calls.onChange(new LeadershipLostEvent("default", "n", 1, Reason.EXPIRED));
+    this.time.pass(Duration.ofSeconds(2));
+    assertThat(this.consumer.history).containsExactly("start");
+  }
+
+  @Test
   void aLeadershipThatIsLostDuringTheStartStopsItAfterwards() {
     this.consumer.onStart = () -> lose(1);
     lead(1);
