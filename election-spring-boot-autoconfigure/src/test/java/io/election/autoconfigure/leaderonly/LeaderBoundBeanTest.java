@@ -1,6 +1,7 @@
 package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.awaitility.Awaitility.await;
 
 import io.election.Leadership;
@@ -80,6 +81,36 @@ class LeaderBoundBeanTest {
     this.consumer.callBack();
     assertThat(this.calls.isRunning("default")).isFalse();
     assertThat(this.bean.status().state()).isEqualTo("stopped");
+  }
+
+  @Test
+  void startsAtOnceIfThisNodeLeadsWhenTheApplicationIsReady() {
+    this.election.term = 1;
+    this.bean.open();
+    assertThat(this.consumer.history).isEmpty();
+    this.time.pass(Duration.ZERO);
+    assertThat(this.consumer.history).containsExactly("start");
+  }
+
+  @Test
+  void aTaskRunsUntilItIsClosed() {
+    AtomicInteger closed = new AtomicInteger();
+    LeaderTaskLifecycle task = new LeaderTaskLifecycle(() -> closed::incrementAndGet);
+    assertThat(task.isRunning()).isFalse();
+    task.start();
+    assertThat(task.isRunning()).isTrue();
+    task.stop();
+    task.stop();
+    assertThat(task.isRunning()).isFalse();
+    assertThat(closed).hasValue(1);
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // what a lambda may return
+  void aTaskThatReturnsNothingToCloseDoesNotRun() {
+    assertThatNullPointerException()
+        .isThrownBy(new LeaderTaskLifecycle(() -> null)::start)
+        .withMessage("the task returned null");
   }
 
   @Test
@@ -218,6 +249,18 @@ class LeaderBoundBeanTest {
     assertThat(this.consumer.history).containsExactly("start", "stop", "start");
     assertThat(this.bean.status().failure()).isEqualTo("it has ended by itself");
     assertThat(this.bean.status().missing()).isFalse();
+  }
+
+  @Test
+  void whatEndsAgainAndAgainHandsTheLeadershipOn() {
+    lead(1);
+    for (int i = 0; i < 4; i++) {
+      assertThat(this.election.losses).isZero();
+      this.time.pass(Duration.ofSeconds(20));
+      this.consumer.running = false;
+    }
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.election.losses).isOne();
   }
 
   @Test
