@@ -23,9 +23,8 @@ import java.lang.annotation.Target;
  * while the stop runs; a start that still runs is interrupted then.
  *
  * <p>{@code SmartLifecycle.stop(Runnable)} has ended when it calls back, other stops when they
- * return. Start and stop are called one after the other, each on a thread of its own. Beans of one
- * election start in the order of their phases and stop in the reverse order; when the lease is lost
- * they stop at once.
+ * return. Start and stop are called one after the other, each on a thread of its own; those of
+ * several beans at the same time, without regard to phases.
  *
  * <p>A bean whose start fails, or that stops running by itself, is started again with a growing
  * pause. If it does not run for {@code as.election.leader-bound.start-timeout}, the node hands the
