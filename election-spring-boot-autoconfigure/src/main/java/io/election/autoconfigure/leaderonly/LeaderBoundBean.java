@@ -56,7 +56,7 @@ final class LeaderBoundBean {
 
   private boolean open;
 
-  private boolean closed;
+  private boolean checking;
 
   /** The run that has begun and has not ended. */
   private @Nullable Continuation run;
@@ -129,17 +129,22 @@ final class LeaderBoundBean {
 
   /** Lets the bean run from now on. */
   void open() {
+    boolean first;
     synchronized (this) {
+      first = !this.checking;
       this.open = true;
+      this.checking = true;
     }
     reconcile();
-    checkSoon();
+    if (first) {
+      checkAfter(Duration.ZERO);
+    }
   }
 
-  /** Stops the bean for good. */
+  /** Stops the bean until it is opened again. */
   void close() {
     synchronized (this) {
-      this.closed = true;
+      this.open = false;
     }
     end(Long.MAX_VALUE);
   }
@@ -184,7 +189,7 @@ final class LeaderBoundBean {
       if (leads && this.open && this.state != State.RUNNING && this.wanted == null) {
         this.wanted = now();
       }
-      if (leads && this.open && !this.closed && this.state == State.STOPPED && !paused) {
+      if (leads && this.open && this.state == State.STOPPED && !paused) {
         this.term = Long.MAX_VALUE;
         this.lost = -1;
         this.failed = false;
@@ -255,14 +260,16 @@ final class LeaderBoundBean {
 
   private void stopped(@Nullable Continuation run) {
     synchronized (this) {
-      if (run == null || this.run != run) {
+      if (this.state != State.STOPPING || this.run != run) {
         return; // it has called back before
       }
       this.run = null;
       enter(State.STOPPED);
     }
     log.info("stopped leader-bound bean '{}'", this.name);
-    run.end(this.failed);
+    if (run != null) {
+      run.end(this.failed);
+    }
     reconcile();
   }
 
@@ -299,36 +306,47 @@ final class LeaderBoundBean {
     return pause;
   }
 
-  private void checkSoon() {
-    this.shared.later().run(CHECK, () -> {
+  private void checkAfter(Duration pause) {
+    this.shared.later().run(pause, () -> {
       try {
         check();
       } catch (Throwable ex) {
         log.warn("leader-bound bean '{}' could not be checked", this.name, ex);
       }
-      if (!isClosed()) {
-        checkSoon();
+      if (checksOn()) {
+        checkAfter(CHECK);
       }
     });
   }
 
-  private synchronized boolean isClosed() {
-    return this.closed;
+  private synchronized boolean checksOn() {
+    this.checking = this.open;
+    return this.checking;
   }
 
-  /** Looks for what nobody reports: that the bean has ended, hangs, or has lost its leadership. */
+  /** Looks for what nobody reports: that the bean has ended, hangs, or runs without leadership. */
   private void check() {
     boolean leads = this.gate.election().isLeader();
-    Continuation seen = running();
-    boolean ended = seen != null && !this.work.isRunning();
+    State before;
+    Continuation seen;
+    synchronized (this) {
+      before = this.state;
+      seen = this.run;
+    }
+    boolean runs = (before == State.RUNNING || before == State.STOPPED) && this.work.isRunning();
     boolean late;
     synchronized (this) {
       if (!leads) {
         this.wanted = null;
         this.lost = Math.max(this.lost, this.state == State.RUNNING ? this.term : -1);
       }
-      if (ended && !isOver() && this.run == seen && this.state == State.RUNNING) {
+      boolean same = this.state == before && this.run == seen;
+      if (same && before == State.RUNNING && !runs && !isOver()) {
         failed("it has ended by itself", null);
+        stopSoon();
+      } else if (same && before == State.STOPPED && runs && !leads) {
+        log.warn("leader-bound bean '{}' was started although this node does not lead", this.name);
+        this.lost = Long.MAX_VALUE;
         stopSoon();
       }
       late = isLate();
@@ -343,10 +361,6 @@ final class LeaderBoundBean {
       this.gate.election().lostLeader();
     }
     reconcile();
-  }
-
-  private synchronized @Nullable Continuation running() {
-    return this.state == State.RUNNING ? this.run : null;
   }
 
   /** Whether the bean has not run for as long as a start may take. Begins the next such time. */

@@ -12,6 +12,8 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ApplicationContextEvent;
 import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.ContextStartedEvent;
+import org.springframework.context.event.ContextStoppedEvent;
 
 /**
  * The beans of an application context that run while this node leads. They may start once the
@@ -101,9 +103,9 @@ public final class LeaderBoundBeans
     if (event.getApplicationContext() != this.context) {
       return;
     }
-    if (event instanceof ContextRefreshedEvent) {
+    if (event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent) {
       this.beans.forEach(LeaderBoundBean::open);
-    } else if (event instanceof ContextClosedEvent) {
+    } else if (event instanceof ContextStoppedEvent || event instanceof ContextClosedEvent) {
       this.beans.forEach(LeaderBoundBean::close);
       awaitStop();
     }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aot.hint.MemberCategory;
@@ -106,6 +107,14 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
     }
     Object bean = this.beanFactory.getBean(name);
     requireManualStart(place, bean);
+    if (bean instanceof Lifecycle
+        && !(bean instanceof SmartLifecycle)
+        && Stream.of(this.beanFactory.getDependentBeans(name)).anyMatch(this::isLifecycle)) {
+      throw unbound(
+          place,
+          "Spring starts a plain Lifecycle with the life cycles that depend on it",
+          "Implement SmartLifecycle, and let isAutoStartup() return false.");
+    }
     return new LeaderBoundBean(
         name,
         this.shared
@@ -113,6 +122,11 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
             .gate(elections.isEmpty() ? "" : elections.get(0), "@LeaderBound on " + place),
         lifecycle(place, bean),
         this.shared);
+  }
+
+  private boolean isLifecycle(String name) {
+    return this.beanFactory.containsBean(name)
+        && this.beanFactory.isTypeMatch(name, Lifecycle.class);
   }
 
   private static Lifecycle lifecycle(String place, Object bean) {

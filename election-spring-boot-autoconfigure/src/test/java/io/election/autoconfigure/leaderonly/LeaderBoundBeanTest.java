@@ -276,6 +276,34 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void whatAnotherStartsIsStoppedUnlessThisNodeLeads(CapturedOutput output) {
+    this.consumer.running = true;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("stop");
+    assertThat(output).contains("'orders' was started although this node does not lead");
+    this.consumer.callBack();
+    assertThat(this.bean.status().state()).isEqualTo("stopped");
+    lead(1);
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("stop", "start");
+  }
+
+  @Test
+  void whatIsClosedRunsAgainWhenItIsOpened() {
+    lead(1);
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
+    this.consumer.callBack();
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    this.bean.open();
+    this.bean.open();
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+    assertThat(this.time.tasks).hasSize(1);
+  }
+
+  @Test
   void aStopThatFailsIsRepeatedWhileTheWorkRuns(CapturedOutput output) {
     lead(1);
     this.consumer.stopFails = true;

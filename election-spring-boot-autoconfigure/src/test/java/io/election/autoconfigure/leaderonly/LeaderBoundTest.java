@@ -30,6 +30,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
@@ -168,6 +169,9 @@ class LeaderBoundTest {
             Automatic.class,
             "bean 'automatic' cannot be bound to the leadership: Spring starts it on each node, since isAutoStartup() is true.\nAction: Let isAutoStartup() return false"),
         arguments(
+            Dependency.class,
+            "bean 'dependency' cannot be bound to the leadership: Spring starts a plain Lifecycle with the life cycles that depend on it.\nAction: Implement SmartLifecycle"),
+        arguments(
             Prototype.class,
             "bean 'prototype' cannot be bound to the leadership: it is no singleton.\nAction: Give it the scope 'singleton'."),
         arguments(
@@ -210,6 +214,25 @@ class LeaderBoundTest {
           await().until(() -> isRunning(context));
           own.lostLeader();
           await().until(() -> !isRunning(context));
+        });
+  }
+
+  /** Spring's test framework pauses contexts that no test uses. */
+  @Test
+  void aPausedContextRunsNothing() {
+    SwitchedElection own = new SwitchedElection();
+    LeaderOnlyTest.contexts()
+        .withBean(SwitchedElection.class, () -> own)
+        .withBean(LeaderTask.class, () -> () -> () -> {})
+        .run((context) -> {
+          own.becomeLeader();
+          await().until(() -> isRunning(context));
+          ConfigurableApplicationContext pausable =
+              context.getSourceApplicationContext(ConfigurableApplicationContext.class);
+          pausable.pause();
+          assertThat(isRunning(context)).isFalse();
+          pausable.restart();
+          await().until(() -> isRunning(context));
         });
   }
 
@@ -299,9 +322,12 @@ class LeaderBoundTest {
   }
 
   /** Stops after everything else. */
-  static class LastLifecycle implements SmartLifecycle {
+  static class LastLifecycle extends PlainLifecycle implements SmartLifecycle {}
 
-    private @Nullable Runnable onStop;
+  static class PlainLifecycle implements Lifecycle {
+
+    @Nullable
+    Runnable onStop;
 
     private boolean running;
 
@@ -340,6 +366,21 @@ class LeaderBoundTest {
     @Bean
     @LeaderBound
     LastLifecycle automatic() {
+      return new LastLifecycle();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Dependency {
+
+    @Bean
+    @LeaderBound
+    PlainLifecycle dependency() {
+      return new PlainLifecycle();
+    }
+
+    @Bean
+    LastLifecycle dependent(PlainLifecycle dependency) {
       return new LastLifecycle();
     }
   }
