@@ -15,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.BeanWrapper;
+import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.util.backoff.BackOffExecution;
@@ -241,6 +243,9 @@ final class LeaderBoundBean {
     try {
       if (this.work instanceof SmartLifecycle smart) {
         smart.stop(() -> stopped(run));
+        if (hasNoConsumer()) {
+          stopped(run);
+        }
       } else {
         this.work.stop();
         stopped(run);
@@ -256,6 +261,17 @@ final class LeaderBoundBean {
         stopped(run);
       }
     }
+  }
+
+  /**
+   * Whether this is a listener container without a consumer. Spring's container of JMS never calls
+   * back if it is stopped before one of its threads has seen the start.
+   */
+  private boolean hasNoConsumer() {
+    String count = "activeConsumerCount";
+    BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(this.work);
+    return properties.isReadableProperty(count)
+        && Integer.valueOf(0).equals(properties.getPropertyValue(count));
   }
 
   private void stopped(@Nullable Continuation run) {

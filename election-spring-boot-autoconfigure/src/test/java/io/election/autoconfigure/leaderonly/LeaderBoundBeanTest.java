@@ -145,6 +145,17 @@ class LeaderBoundBeanTest {
     assertThat(this.calls.isRunning("default")).isTrue();
   }
 
+  /** Spring's container of JMS does not call back if its threads have not seen the start. */
+  @Test
+  void aContainerWithoutConsumersHasStoppedEvenIfItDoesNotCallBack() {
+    this.consumer.activeConsumers = 0;
+    lead(1);
+    lose(1);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(this.bean.status().state()).isEqualTo("stopped");
+    assertThat(this.calls.isRunning("default")).isFalse();
+  }
+
   @Test
   void aLateReportOfAnEarlierTermDoesNotEndTheRun() {
     lead(2);
@@ -454,7 +465,7 @@ class LeaderBoundBeanTest {
   }
 
   /** A consumer whose stop calls back when the test says so. */
-  private final class Consumer implements SmartLifecycle {
+  final class Consumer implements SmartLifecycle {
 
     private final List<String> history = new ArrayList<>();
 
@@ -466,7 +477,14 @@ class LeaderBoundBeanTest {
 
     private boolean stopFails;
 
+    private int activeConsumers = 1;
+
     private @Nullable Runnable callback;
+
+    /** The property of Spring's listener containers. */
+    public int getActiveConsumerCount() {
+      return this.activeConsumers;
+    }
 
     @Override
     public void start() {
