@@ -24,7 +24,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,7 +38,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.MethodBeforeAdvice;
 import org.springframework.aop.framework.ProxyFactory;
-import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.core.NestedExceptionUtils;
@@ -262,7 +260,7 @@ class ConfigurationFaultsIT {
     TestDatabase database = TestDatabase.newDatabase();
     for (String id :
         List.of("trailing ", "\u2003leading", "bell\u0007", "zero\u200bwidth", "x".repeat(129))) {
-      assertThatThrownBy(() -> run(database, property + "=" + id).close())
+      assertThatThrownBy(() -> SamplingNode.run(database, property + "=" + id).close())
           .as("%s '%s'", property, id)
           .extracting(
               (failure) -> NestedExceptionUtils.getMostSpecificCause(failure).getMessage())
@@ -296,7 +294,7 @@ class ConfigurationFaultsIT {
   @ResourceLock(MoveIT.THREADS)
   void fault_43_started_and_stopped_a_hundred_times() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    try (ConfigurableApplicationContext context = run(database)) {
+    try (ConfigurableApplicationContext context = SamplingNode.run(database)) {
       ElectionService election = context.getBean(ElectionService.class);
       awaitLeads(election);
       for (int i = 0; i < 100; i++) {
@@ -315,7 +313,7 @@ class ConfigurationFaultsIT {
 
     // Contexts start one after the other in one process.
     for (int i = 0; i < 5; i++) {
-      try (ConfigurableApplicationContext context = run(database)) {
+      try (ConfigurableApplicationContext context = SamplingNode.run(database)) {
         awaitLeads(context.getBean(ElectionService.class));
       }
     }
@@ -326,12 +324,12 @@ class ConfigurationFaultsIT {
   @ResourceLock(MoveIT.THREADS)
   void fault_43_two_contexts_in_one_process() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    ConfigurableApplicationContext one = run(database);
+    ConfigurableApplicationContext one = SamplingNode.run(database);
     try (LocalSampler sampler = new LocalSampler()) {
       ElectionService first = one.getBean(ElectionService.class);
       sampler.add("first", first);
       awaitLeads(first);
-      try (ConfigurableApplicationContext two = run(database)) {
+      try (ConfigurableApplicationContext two = SamplingNode.run(database)) {
         ElectionService second = two.getBean(ElectionService.class);
         sampler.add("second", second);
         assertThat(second.nodeId()).isEqualTo(first.nodeId());
@@ -355,7 +353,8 @@ class ConfigurationFaultsIT {
   void fault_43_start_that_fails_half_way() {
     TestDatabase database = TestDatabase.newDatabase();
     for (int i = 0; i < 3; i++) {
-      assertThatThrownBy(() -> run(database, "spring.main.sources=" + FailingStart.class.getName())
+      assertThatThrownBy(() -> SamplingNode.run(
+                  database, "spring.main.sources=" + FailingStart.class.getName())
               .close())
           .rootCause()
           .hasMessage("the start fails when the node leads");
@@ -382,18 +381,6 @@ class ConfigurationFaultsIT {
     public boolean isRunning() {
       return false;
     }
-  }
-
-  private static ConfigurableApplicationContext run(TestDatabase database, String... more) {
-    Map<String, String> properties = Cluster.properties(database, LEASE, RENEW);
-    properties.put("spring.main.register-shutdown-hook", "false");
-    Stream.of(more)
-        .map((property) -> property.split("=", 2))
-        .forEach((pair) -> properties.put(pair[0], pair[1]));
-    return new SpringApplication(SamplingNode.class)
-        .run(properties.entrySet().stream()
-            .map((property) -> "--" + property)
-            .toArray(String[]::new));
   }
 
   private static void awaitLeads(ElectionService election) {

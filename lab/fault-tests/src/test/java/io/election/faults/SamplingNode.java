@@ -2,10 +2,13 @@ package io.election.faults;
 
 import io.election.ElectionService;
 import io.election.LeadershipEvent;
+import io.election.support.TestDatabase;
 import io.election.support.process.LeadershipLog;
 import io.election.support.process.Node;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.SpringApplication;
@@ -32,6 +35,19 @@ class SamplingNode {
 
   static Node with(Class<?> configuration, Node node) {
     return node.with("spring.main.sources=" + configuration.getName());
+  }
+
+  /** Starts a node in this process, with more properties. */
+  static ConfigurableApplicationContext run(TestDatabase database, String... more) {
+    Map<String, String> properties = Cluster.properties(database, Cluster.LEASE, Cluster.RENEW);
+    properties.put("spring.main.register-shutdown-hook", "false");
+    Stream.of(more)
+        .map((property) -> property.split("=", 2))
+        .forEach((pair) -> properties.put(pair[0], pair[1]));
+    return new SpringApplication(SamplingNode.class)
+        .run(properties.entrySet().stream()
+            .map((property) -> "--" + property)
+            .toArray(String[]::new));
   }
 
   public static void main(String[] arguments) {
