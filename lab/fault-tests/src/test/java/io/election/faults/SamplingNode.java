@@ -13,7 +13,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.artemis.autoconfigure.ArtemisAutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.jms.autoconfigure.JmsAutoConfiguration;
+import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
@@ -21,7 +24,12 @@ import org.springframework.core.annotation.Order;
 
 /** A process that has the starter, and asks every millisecond whether it leads. */
 @SpringBootConfiguration(proxyBeanMethods = false)
-@EnableAutoConfiguration
+@EnableAutoConfiguration(
+    exclude = {
+      ArtemisAutoConfiguration.class,
+      JmsAutoConfiguration.class,
+      KafkaAutoConfiguration.class
+    })
 class SamplingNode {
 
   private static final Logger log = LoggerFactory.getLogger(SamplingNode.class);
