@@ -3,6 +3,7 @@ package io.election.support.process;
 import io.election.support.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -251,6 +252,17 @@ public final class NodeProcess {
 
   public void resume() {
     signal(Signal.CONT);
+  }
+
+  /** Writes a line that the program reads from its standard input. */
+  public void tell(String line) {
+    try {
+      Writer input = this.process.outputWriter();
+      input.write(line + "\n");
+      input.flush();
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
   }
 
   public void destroy() {
