@@ -9,7 +9,7 @@ interface Candidate {
   /** Takes part in elections. */
   void join(List<String> elections) throws Exception;
 
-  /** Answers as it would answer an application. */
+  /** Answers as it would answer an application; with a consumer, whether that runs. */
   boolean isLeader(String election);
 
   /**
@@ -18,6 +18,11 @@ interface Candidate {
    */
   default long term(String election) {
     return Claim.NO_TERM;
+  }
+
+  /** Hands the leadership on, on request. */
+  default void resign(String election) {
+    throw new UnsupportedOperationException();
   }
 
   /** Does what an application does at a clean stop. */

@@ -31,7 +31,15 @@ enum CandidateKind {
   ADVISORY_LOCK("advisory lock", Backend.POSTGRESQL, 0, 1000, AdvisoryLockCandidate::new),
   ELECTION_PGBOUNCER("election, PgBouncer", Backend.PGBOUNCER, 10_000, 2000, OurCandidate::new),
   ADVISORY_LOCK_PGBOUNCER(
-      "advisory lock, PgBouncer", Backend.PGBOUNCER, 0, 1000, AdvisoryLockCandidate::new);
+      "advisory lock, PgBouncer", Backend.PGBOUNCER, 0, 1000, AdvisoryLockCandidate::new),
+  /** A {@code @LeaderBound} consumer. What counts is that it runs. */
+  ELECTION_CONSUMER("election, @LeaderBound", Backend.MYSQL, 10_000, 2000, OurCandidate::new),
+  /** The same, started and stopped by a {@code SmartLifecycleRoleController}. */
+  SPRING_INTEGRATION_CONSUMER(
+      "Spring Integration, role", Backend.MYSQL, 10_000, 500, SpringIntegrationCandidate::new),
+  /** The same in the phase of that library's pollers, which is lower. */
+  SPRING_INTEGRATION_POLLER_CONSUMER(
+      "Spring Integration, poller", Backend.MYSQL, 10_000, 500, SpringIntegrationCandidate::new);
 
   /** The name in tables. */
   final String title;
@@ -73,6 +81,11 @@ enum CandidateKind {
 
   boolean isShedLock() {
     return name().startsWith(SHEDLOCK.name());
+  }
+
+  /** Returns whether a consumer runs where the leader is. */
+  boolean isConsumer() {
+    return name().endsWith("_CONSUMER");
   }
 
   Candidate create(CandidateSettings settings) {

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Scanner;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.commons.math3.stat.StatUtils;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +59,9 @@ final class CandidateNode {
     }
     if (!crowd) {
       Runtime.getRuntime().addShutdownHook(new Thread(candidates.get(0)::leave, "leave"));
+      Thread operator = new Thread(() -> obey(candidates.get(0), elections.get(0)), "operator");
+      operator.setDaemon(true);
+      operator.start();
     }
     if (options.containsProperty("question")) {
       measureQuestion(candidates.get(0), elections.get(0));
@@ -75,6 +79,11 @@ final class CandidateNode {
       }
       LockSupport.parkNanos(pause);
     }
+  }
+
+  /** Resigns for each line of the standard input. */
+  private static void obey(Candidate candidate, String election) {
+    new Scanner(System.in).forEachRemaining((line) -> candidate.resign(election));
   }
 
   private static long number(@Nullable String value, long otherwise) {

@@ -1,15 +1,20 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.ElectionService;
+import io.election.LeaderBound;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** The starter in a Spring Boot application. */
@@ -22,6 +27,8 @@ final class OurCandidate implements Candidate {
 
   private final Map<String, ElectionService> elections = new HashMap<>();
 
+  private @Nullable Consumer consumer;
+
   OurCandidate(CandidateSettings settings) {
     this.settings = settings;
   }
@@ -29,6 +36,16 @@ final class OurCandidate implements Candidate {
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
   static class Application {}
+
+  @Configuration(proxyBeanMethods = false)
+  static class ConsumerConfiguration {
+
+    @Bean
+    @LeaderBound
+    Consumer consumer() {
+      return new Consumer(SmartLifecycle.DEFAULT_PHASE);
+    }
+  }
 
   @Override
   public void join(List<String> elections) {
@@ -45,13 +62,18 @@ final class OurCandidate implements Candidate {
       properties.add("as.election.lease-duration=" + this.settings.lease().toMillis() + "ms");
       properties.add("as.election.renew-interval=" + this.settings.renew().toMillis() + "ms");
     }
-    ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+    SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class);
+    if (this.settings.kind().isConsumer()) {
+      application.sources(ConsumerConfiguration.class);
+    }
+    ConfigurableApplicationContext context = application
         .web(WebApplicationType.NONE)
         .run(properties.stream().map((property) -> "--" + property).toArray(String[]::new));
     context
         .getBeansOfType(ElectionService.class)
         .values()
         .forEach((election) -> this.elections.put(election.serviceId(), election));
+    this.consumer = context.getBeanProvider(Consumer.class).getIfAvailable();
   }
 
   private List<String> store() {
@@ -78,8 +100,17 @@ final class OurCandidate implements Candidate {
 
   @Override
   public boolean isLeader(String election) {
+    Consumer consumer = this.consumer;
+    if (consumer != null) {
+      return consumer.isRunning();
+    }
     ElectionService service = this.elections.get(election);
     return service != null && service.isLeader();
+  }
+
+  @Override
+  public void resign(String election) {
+    Objects.requireNonNull(this.elections.get(election), election).lostLeader();
   }
 
   /** Does nothing, since Spring Boot's own shutdown hook closes the context. */

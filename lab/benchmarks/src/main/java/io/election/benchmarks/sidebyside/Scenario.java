@@ -30,6 +30,18 @@ enum Scenario {
       end(Signal.TERM, contestant, leader, recorder);
     }
   },
+  /** The leader hands the leadership on, on request. Takes 5 s, since its consumer has to stop. */
+  RESIGN {
+    @Override
+    void play(Contestant contestant, NodeProcess leader, Servers servers, Recorder recorder)
+        throws InterruptedException {
+      long start = System.nanoTime();
+      leader.tell("resign");
+      contestant.awaitClaimAfter(start, leader);
+      sleep(contestant, 1);
+      recordGap(contestant, leader, start, recorder);
+    }
+  },
   /** {@code kill -STOP} for 8 s, then {@code kill -CONT}. */
   PAUSE {
     @Override

@@ -23,7 +23,7 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
  * java -cp lab/benchmarks/target/benchmarks.jar io.election.benchmarks.sidebyside.SideBySide [--quick]
  * </pre>
  *
- * <p>Options: {@code --backends}, of whose candidates all take part, or {@code --candidates}; {@code
+ * <p>Options: {@code --backends}, of whose candidates all take part but consumers, or {@code --candidates}; {@code
  * --scenarios}; {@code --rounds} with equal settings,
  * {@code --default-rounds} of some scenarios with each candidate's defaults; {@code --loads}, the
  * numbers of elections with which requests are counted; {@code --crowd}, the number of followers in
@@ -51,7 +51,7 @@ public final class SideBySide {
         .map((name) -> Backend.valueOf(name.toUpperCase(Locale.ROOT)))
         .collect(Collectors.toSet());
     String all = Stream.of(CandidateKind.values())
-        .filter((kind) -> backends.contains(kind.backend))
+        .filter((kind) -> backends.contains(kind.backend) && !kind.isConsumer())
         .map(CandidateKind::id)
         .collect(Collectors.joining(","));
     this.kinds = list("candidates", all).map(CandidateKind::of).toList();

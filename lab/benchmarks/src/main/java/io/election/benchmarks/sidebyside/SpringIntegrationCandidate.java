@@ -3,11 +3,15 @@ package io.election.benchmarks.sidebyside;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.leader.DefaultCandidate;
+import org.springframework.integration.support.SmartLifecycleRoleController;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
@@ -27,6 +31,9 @@ final class SpringIntegrationCandidate implements Candidate {
 
   private static final int MANY_STRIPES = 1 << 20;
 
+  /** That of {@code AbstractPollingEndpoint}: at a stop of the context, the leadership ends first. */
+  private static final int POLLER_PHASE = Integer.MAX_VALUE / 2;
+
   private final CandidateSettings settings;
 
   private final AnnotationConfigApplicationContext context =
@@ -34,8 +41,14 @@ final class SpringIntegrationCandidate implements Candidate {
 
   private final Map<String, LockRegistryLeaderInitiator> initiators = new HashMap<>();
 
+  private final @Nullable Consumer consumer;
+
   SpringIntegrationCandidate(CandidateSettings settings) {
     this.settings = settings;
+    int phase = settings.kind() == CandidateKind.SPRING_INTEGRATION_POLLER_CONSUMER
+        ? POLLER_PHASE
+        : SmartLifecycle.DEFAULT_PHASE;
+    this.consumer = settings.kind().isConsumer() ? new Consumer(phase) : null;
   }
 
   @Override
@@ -50,17 +63,32 @@ final class SpringIntegrationCandidate implements Candidate {
     this.context.registerBean(
         DefaultLockRepository.class, () -> new DefaultLockRepository(dataSource));
     this.context.registerBean(JdbcLockRegistry.class, this::registry);
-    this.context.refresh();
-    JdbcLockRegistry registry = this.context.getBean(JdbcLockRegistry.class);
-    for (String election : elections) {
-      LockRegistryLeaderInitiator initiator = new LockRegistryLeaderInitiator(
-          registry, new DefaultCandidate(this.settings.node(), election));
-      if (!this.settings.defaults()) {
-        initiator.setHeartBeatMillis(this.settings.renew().toMillis());
-      }
-      this.initiators.put(election, initiator);
-      initiator.start();
+    Consumer consumer = this.consumer;
+    if (consumer != null) {
+      String role = elections.get(0);
+      this.context.registerBean(Consumer.class, () -> consumer);
+      this.context.registerBean(
+          SmartLifecycleRoleController.class,
+          () -> new SmartLifecycleRoleController(List.of(role), List.of(consumer)));
+      this.context.registerBean(LockRegistryLeaderInitiator.class, () -> initiator(role));
+      this.context.refresh();
+      return;
     }
+    this.context.refresh();
+    for (String election : elections) {
+      initiator(election).start();
+    }
+  }
+
+  private LockRegistryLeaderInitiator initiator(String election) {
+    LockRegistryLeaderInitiator initiator = new LockRegistryLeaderInitiator(
+        this.context.getBean(JdbcLockRegistry.class),
+        new DefaultCandidate(this.settings.node(), election));
+    if (!this.settings.defaults()) {
+      initiator.setHeartBeatMillis(this.settings.renew().toMillis());
+    }
+    this.initiators.put(election, initiator);
+    return initiator;
   }
 
   private JdbcLockRegistry registry() {
@@ -80,13 +108,23 @@ final class SpringIntegrationCandidate implements Candidate {
 
   @Override
   public boolean isLeader(String election) {
+    if (this.consumer != null) {
+      return this.consumer.isRunning();
+    }
     LockRegistryLeaderInitiator initiator = this.initiators.get(election);
     return initiator != null && initiator.getContext().isLeader();
   }
 
   @Override
+  public void resign(String election) {
+    Objects.requireNonNull(this.initiators.get(election), election).getContext().yield();
+  }
+
+  @Override
   public void leave() {
-    this.initiators.values().forEach(LockRegistryLeaderInitiator::destroy);
+    if (this.consumer == null) {
+      this.initiators.values().forEach(LockRegistryLeaderInitiator::destroy);
+    }
     this.context.close();
   }
 }

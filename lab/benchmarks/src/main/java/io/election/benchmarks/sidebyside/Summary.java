@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.apache.commons.math3.stat.StatUtils;
 
@@ -25,6 +26,7 @@ public final class Summary {
     Summary summary = new Summary(results);
     for (Timing timing : Timing.values()) {
       if (results.rows().stream().anyMatch((row) -> row.settings().equals(timing.id()))) {
+        summary.handOvers(timing);
         summary.gaps(timing);
         if (timing != Timing.DEFAULTS) {
           summary.outages(timing);
@@ -58,6 +60,19 @@ public final class Summary {
    */
   public static double median(double... values) {
     return StatUtils.percentile(values, 50);
+  }
+
+  private void handOvers(Timing timing) {
+    table(
+        "Hand-over of a consumer whose stop takes 3 s, equal settings: rounds with two consumers,"
+            + " and seconds min / median / max",
+        "SIGTERM: two | none | resigned: two | none",
+        CandidateKind::isConsumer,
+        (kind) -> Stream.of(Scenario.STOP, Scenario.RESIGN)
+            .flatMap((scenario) -> Stream.of(
+                overlaps(values(timing, scenario, kind, "overlap_ms")),
+                seconds(values(timing, scenario, kind, "gap_ms"))))
+            .toList());
   }
 
   private void gaps(Timing timing) {
@@ -209,10 +224,22 @@ public final class Summary {
   }
 
   private void table(String title, String columns, Function<CandidateKind, List<String>> cells) {
+    table(title, columns, (kind) -> !kind.isConsumer(), cells);
+  }
+
+  private void table(
+      String title,
+      String columns,
+      Predicate<CandidateKind> who,
+      Function<CandidateKind, List<String>> cells) {
+    List<CandidateKind> kinds = this.results.kinds().stream().filter(who).toList();
+    if (kinds.isEmpty()) {
+      return;
+    }
     line("### " + title);
     line("| candidate | " + columns + " |");
     line("|" + " --- |".repeat(columns.split("\\|").length + 1));
-    for (CandidateKind kind : this.results.kinds()) {
+    for (CandidateKind kind : kinds) {
       line("| " + kind.title + " | " + String.join(" | ", cells.apply(kind)) + " |");
     }
     line("");

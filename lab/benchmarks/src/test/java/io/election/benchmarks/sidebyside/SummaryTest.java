@@ -36,6 +36,17 @@ class SummaryTest {
   }
 
   @Test
+  void consumersHaveATableOfTheirOwn() {
+    add("stop", "election-consumer", 1, "overlap_ms", 0);
+    add("stop", "election-consumer", 1, "gap_ms", 50);
+    add("resign", "spring-integration-consumer", 1, "overlap_ms", 3000);
+    assertThat(Summary.of(this.results))
+        .containsOnlyOnce("###")
+        .contains("| election, @LeaderBound | 0 of 1 | 0.05 / 0.05 / 0.05 | – | – |")
+        .contains("| Spring Integration, role | – | – | 1 of 1: 3.000 / 3.000 / 3.000 | – |");
+  }
+
+  @Test
   void twoLeadersOfOursAreAFaultAndTwoOfOthersAreAFigure() {
     add("pause", "election", 1, "overlap_ms", 0);
     add("pause", "curator", 1, "overlap_ms", 226.6);
