@@ -227,7 +227,11 @@ final class LeaderBoundBean {
         stopSoon();
       } else {
         enter(State.RUNNING);
-        log.info("started leader-bound bean '{}' in term {}", this.name, this.term);
+        log.info(
+            "started leader-bound bean '{}' in term {} of election '{}'",
+            this.name,
+            this.term,
+            this.gate.serviceId());
       }
     }
     reconcile();
@@ -279,10 +283,14 @@ final class LeaderBoundBean {
       if (this.state != State.STOPPING || this.run != run) {
         return; // it has called back before
       }
+      log.info(
+          "stopped leader-bound bean '{}' of election '{}' in {} ms",
+          this.name,
+          this.gate.serviceId(),
+          Duration.ofNanos(now() - this.entered).toMillis());
       this.run = null;
       enter(State.STOPPED);
     }
-    log.info("stopped leader-bound bean '{}'", this.name);
     if (run != null) {
       run.end(this.failed);
     }
@@ -397,10 +405,12 @@ final class LeaderBoundBean {
   }
 
   private void remind() {
-    if (this.state == State.STOPPING && now() - this.reminded >= REMINDER.toNanos()) {
+    boolean starts = this.state == State.STARTING;
+    if ((starts || this.state == State.STOPPING) && now() - this.reminded >= REMINDER.toNanos()) {
       this.reminded = now();
       log.warn(
-          "the stop of leader-bound bean '{}' has not ended for {} s",
+          "the {} of leader-bound bean '{}' has not ended for {} s",
+          starts ? "start" : "stop",
           this.name,
           Duration.ofNanos(now() - this.entered).toSeconds());
     }

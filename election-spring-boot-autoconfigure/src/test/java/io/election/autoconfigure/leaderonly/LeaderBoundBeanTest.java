@@ -348,6 +348,18 @@ class LeaderBoundBeanTest {
         .hasSize(3);
   }
 
+  /** Such as a loop in start(), which goes on when other nodes lead. */
+  @Test
+  void aStartThatDoesNotEndIsLoggedOnceAMinute(CapturedOutput output) {
+    this.consumer.onStart = () -> {
+      lose(1);
+      this.time.pass(Duration.ofSeconds(181));
+    };
+    lead(1);
+    assertThat(output.getOut().lines().filter((line) -> line.contains("the start of leader-bound")))
+        .hasSize(3);
+  }
+
   @Test
   void whenTheApplicationClosesItStopsAndDoesNotStartAgain() {
     lead(1);
