@@ -38,12 +38,17 @@ final class OpenFailures {
 
   private volatile @Nullable Problem problem;
 
-  /** Applies a failed call of an election. */
-  void failed(Candidate candidate, Step step, String text, long now) {
+  /**
+   * Applies a failed call of an election.
+   *
+   * @return whether it has failed before for the same reason, and not succeeded since
+   */
+  boolean failed(Candidate candidate, Step step, String text, long now) {
     Call call = new Call(candidate, isWrite(step));
     Problem before = this.open.remove(call);
     this.open.put(call, new Problem(text, before != null ? before.since() : now));
     update();
+    return before != null && before.text().equals(text);
   }
 
   /**

@@ -1,10 +1,12 @@
 package io.election.lease;
 
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;
 import io.election.store.LeaseStore.Reading;
 import io.election.store.LeaseStore.Renewals;
 import io.election.store.LeaseStoreException;
+import io.election.store.RecordLockedException;
 import io.election.store.StoreHealth;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -12,6 +14,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -90,8 +93,8 @@ final class StoreCalls {
    */
   Map<Candidate, Throwable> make(Map<Candidate, Step.Call<?>> steps) {
     Map<Candidate, Throwable> failed = new LinkedHashMap<>();
+    Map.Entry<Candidate, Step.Call<?>> first = steps.entrySet().iterator().next();
     try {
-      Map.Entry<Candidate, Step.Call<?>> first = steps.entrySet().iterator().next();
       if (first.getValue() instanceof Renew) {
         renew(steps, failed);
       } else if (first.getValue() instanceof Read read) {
@@ -101,7 +104,14 @@ final class StoreCalls {
       }
       answered(steps, failed.keySet());
     } catch (Throwable ex) {
-      failed(steps, ex);
+      if (ex instanceof RecordLockedException lock && first.getValue() instanceof Acquire acquire) {
+        answered(steps, steps.keySet());
+        if (!isKeptFrom(first.getKey(), acquire, lock)) {
+          return failed;
+        }
+      } else {
+        failed(steps, ex);
+      }
       steps.keySet().forEach((candidate) -> failed.put(candidate, ex));
     }
     return failed;
@@ -156,6 +166,27 @@ final class StoreCalls {
       each.change((candidacy) ->
           each == loser || candidacy.isOpen(now) ? candidacy.readAgainAt(readAt) : candidacy);
     }
+  }
+
+  /**
+   * Applies that a record is locked. Often another node is just taking it over: only once it is
+   * found unchanged and locked again, something else keeps this node from it. That concerns no
+   * other election.
+   */
+  private boolean isKeptFrom(Candidate candidate, Acquire step, RecordLockedException lock) {
+    Timing timing = depart().answered(this.context.clocks());
+    long now = timing.now();
+    Candidacy after =
+        candidate.change((candidacy) -> step.after(candidacy, OptionalLong.empty(), timing));
+    if (!this.openFailures.failed(candidate, step, LeaseStoreException.text(lock), now)) {
+      Step.Caller caller = Step.Caller.of(candidate.serviceId(), after);
+      this.context.log().answered(caller, step, OptionalLong.empty());
+      lostRace(candidate, now);
+      return false;
+    }
+    this.context.log().storeFailed(lock, Map.of(), now);
+    candidate.change((candidacy) -> candidacy.readAgainAt(this.polls.afterLostRace(now)));
+    return true;
   }
 
   private void renew(Map<Candidate, Step.Call<?>> steps, Map<Candidate, Throwable> failed)

@@ -92,9 +92,10 @@ public interface LeaseStore extends AutoCloseable {
    * @param serviceId the election
    * @param seen the record as last read
    * @param claim the new holder, its lease, and why the election could be taken over
-   * @return the term of the new holder; empty if the record was not as read, another process has it
-   *     locked, or the history has changed meanwhile: then nothing was changed, and the record
-   *     should be read again
+   * @return the term of the new holder; empty if the record was not as read, or the history has
+   *     changed meanwhile: then nothing was changed, and the record should be read again
+   * @throws RecordLockedException if the record is as read, but another process has it locked:
+   *     nothing was changed. It may be another node that is just acquiring the lease
    * @throws LeaseStoreException if the outcome is unknown
    */
   OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim) throws LeaseStoreException;

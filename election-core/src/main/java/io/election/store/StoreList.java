@@ -75,7 +75,9 @@ final class StoreList {
         String text = LeaseStoreException.text(ex);
         this.contact = new Contact(
             before.answeredAt(), before.failure() != null ? before.failingSince() : asked, text);
-        throw new LeaseStoreException(naming(text), ex);
+        throw ex instanceof RecordLockedException
+            ? new RecordLockedException(naming(text))
+            : new LeaseStoreException(naming(text), ex);
       }
     }
 

@@ -9,6 +9,7 @@ import io.election.store.LeaseRow;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
+import io.election.store.RecordLockedException;
 import io.election.store.SimulatedDatabase;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -77,6 +78,11 @@ class ManyElectionsTest extends ElectorFixture {
 
     final Set<String> locked = new HashSet<>();
 
+    /** Records that the store finds locked by another process when it would take them over. */
+    final Set<String> lockedRows = new HashSet<>();
+
+    int refused;
+
     SlowStore() {
       ManyElectionsTest.this.database.super();
     }
@@ -98,6 +104,10 @@ class ManyElectionsTest extends ElectorFixture {
         this.calls.add("take");
         tick(TIGHT.operationTimeout());
         throw new LeaseStoreException("locked");
+      }
+      if (this.lockedRows.contains(serviceId)) {
+        this.refused++;
+        throw new RecordLockedException("'" + serviceId + "' is locked");
       }
       return super.acquire(serviceId, seen, claim);
     }
@@ -231,6 +241,50 @@ class ManyElectionsTest extends ElectorFixture {
     assertThat(health(node).failing()).isGreaterThan(LEASE);
     node.slow.locked.clear();
     runUntilAllAreLed(node);
+    assertThat(health(node).failure()).isNull();
+  }
+
+  /** As with a session that edited the record and was forgotten. */
+  @Test
+  void aRecordThatStaysLockedIsToldOnceAMinuteAndKeepsNoOtherFromBeingTaken() throws Exception {
+    createDead(0, 20);
+    BusyNode node = new BusyNode("a", 20);
+    node.slow.lockedRows.add("service-0");
+    run(LEASE.plus(INTERVAL.multipliedBy(2)), node);
+
+    assertThat(node.leader()).isEqualTo(19);
+    run(LEASE.multipliedBy(4), node);
+
+    assertThat(node.slow.refused).isGreaterThan(10);
+    assertThat(linesWith("result: false")).hasSizeLessThan(2);
+    assertThat(linesWith("'service-0' is locked (keeps trying)")).hasSize(1);
+    assertThat(health(node).failure()).isEqualTo("'service-0' is locked");
+    assertThat(health(node).failing()).isGreaterThan(LEASE);
+    assertThat(health(node).silence()).isLessThan(INTERVAL);
+    assertThat(this.lost).isEmpty();
+    node.slow.lockedRows.clear();
+    run(INTERVAL.multipliedBy(5).dividedBy(4), node);
+    assertThat(node.leader()).isEqualTo(20);
+    assertThat(health(node).failure()).isNull();
+    assertThat(linesWith("store works again")).hasSize(1);
+  }
+
+  @Test
+  void aRecordThatAnotherNodeLocksToTakeItIsALostRace() throws Exception {
+    createDead(0, 1);
+    BusyNode node = new BusyNode("a", 1);
+    node.slow.lockedRows.add("service-0");
+    node.store.before((name) -> {
+      if (name.equals("read") && node.slow.refused == 1) {
+        this.database.designate("service-0", "x", null, null);
+      }
+    });
+
+    run(LEASE.plus(INTERVAL.multipliedBy(3)), node);
+
+    assertThat(node.slow.refused).isEqualTo(1);
+    assertThat(linesWith("result: false")).hasSize(1);
+    assertThat(linesWith("locked")).isEmpty();
     assertThat(health(node).failure()).isNull();
   }
 

@@ -217,6 +217,19 @@ class JointLeaseStoreTest {
   }
 
   @Test
+  void aLockedRecordOfAPartIsALockedRecordOfTheList() throws Exception {
+    lead(this.list, "x");
+    LeaseRow seen = row(this.list);
+    once(this.linkB, "take", (name) -> {
+      throw new RecordLockedException("locked");
+    });
+
+    assertThatThrownBy(() -> this.list.acquire(JOBS, seen, claim("x", 0, Reason.EXPIRED)))
+        .isInstanceOf(RecordLockedException.class)
+        .hasMessage("Part 'b' of the list: locked");
+  }
+
+  @Test
   void partsThatGrantTwoTermsAreGivenBackAndTakenAboveBoth() throws Exception {
     long term = lead(this.list, "x");
     this.b.insertTerm(JOBS, 20, "z", LEASE);

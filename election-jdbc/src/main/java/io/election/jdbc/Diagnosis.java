@@ -55,10 +55,14 @@ final class Diagnosis {
     return new LeaseStoreException(what + " failed. " + explain(ex, database, session, bound), ex);
   }
 
-  /** Advice about rows that stay locked. */
-  static String lockedRow(ElectionDatabase database) {
-    return "Another transaction in %s holds a lock on their rows. If this persists, find the blocking transaction: %s."
-        .formatted(database.location(), database.dialect().blockers());
+  /**
+   * Advice about rows that stay locked.
+   *
+   * @param rows the rows, for display
+   */
+  static String locked(String rows, ElectionDatabase database) {
+    return "Another transaction in %s holds a lock on %s. If this persists, find the blocking transaction: %s."
+        .formatted(database.location(), rows, database.dialect().blockers());
   }
 
   private static String explain(

@@ -10,6 +10,7 @@ import io.election.store.ElectionDirectory;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
+import io.election.store.RecordLockedException;
 import io.election.store.TermEnd;
 import io.election.store.Ticker;
 import java.sql.SQLException;
@@ -242,19 +243,32 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
     boolean created = claim.reason() == LeadershipAcquiredEvent.Reason.CREATED;
-    String work = created ? "Beginning to lead election '%s'" : "Taking election '%s' over";
-    Optional<Long> term = this.connection.call(
-        work.formatted(serviceId),
-        (session) -> asHolder(
-            claim.nodeId(),
-            session,
-            () -> created
-                ? beginTerm(session, serviceId, seen, claim)
-                : takeOver(session, serviceId, seen, claim)));
-    if (term.isPresent()) {
-      this.followed.acquired(serviceId);
+    String work = (created ? "Beginning to lead election '%s'" : "Taking election '%s' over")
+        .formatted(serviceId);
+    record Outcome(Optional<Long> term, boolean locked) {}
+    Outcome outcome = this.connection.call(work, (session) -> {
+      Optional<Long> term = asHolder(
+          claim.nodeId(),
+          session,
+          () -> created
+              ? beginTerm(session, serviceId, seen, claim)
+              : takeOver(session, serviceId, seen, claim));
+      return new Outcome(term, term.isEmpty() && isAsSeen(session, serviceId, seen));
+    });
+    if (outcome.locked()) {
+      throw new RecordLockedException(
+          work + " failed. " + Diagnosis.locked("its row", this.database));
     }
-    return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
+    if (outcome.term().isEmpty()) {
+      return OptionalLong.empty();
+    }
+    this.followed.acquired(serviceId);
+    return OptionalLong.of(outcome.term().get());
+  }
+
+  private boolean isAsSeen(Session session, String serviceId, LeaseRow seen) throws SQLException {
+    Reading reading = this.rows.read(session, stamp(session), Set.of(serviceId)).get(serviceId);
+    return reading != null && reading.row().isSameRecord(seen);
   }
 
   /**

@@ -138,7 +138,7 @@ final class LeaseRenewal {
             locked.size(),
             terms.size(),
             locked.size() > 5 ? names + ", …" : names,
-            Diagnosis.lockedRow(this.database));
+            Diagnosis.locked("their rows", this.database));
   }
 
   /** The condition for leases that this node holds, without parameters. */

@@ -10,6 +10,7 @@ import io.election.store.ElectionDirectory.Announcement;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStore.Renewals;
 import io.election.store.LeaseStoreException;
+import io.election.store.RecordLockedException;
 import io.election.support.ConnectionSource;
 import io.election.test.Leases;
 import java.lang.reflect.Method;
@@ -139,6 +140,26 @@ abstract class StoreFaultsContract extends ServerDatabase {
     }
     terms.remove("lost");
     assertThat(Leases.renew(this.store, "a", terms)).isEqualTo(terms.keySet());
+    assertThat(this.connections).as("none was given up").hasSize(1);
+  }
+
+  @Test
+  void aLockedRowIsToldToWhoeverWouldTakeItOverAndKeepsNoOtherFromBeingTaken() throws Exception {
+    use(this.database.dataSource(), TIMEOUT);
+    led("billing");
+    led("mailing");
+    try (Connection locker = this.database.begin(
+        "SELECT * FROM leader_election WHERE service_id = 'billing' FOR UPDATE")) {
+      assertThatThrownBy(this::take)
+          .isInstanceOf(RecordLockedException.class)
+          .hasMessageStartingWith("Taking election 'billing' over failed. Another transaction in ")
+          .hasMessageContaining(
+              isPostgresql() ? "pg_prepared_xacts" : "information_schema.innodb_trx");
+      assertThat(Leases.acquire(this.store, "mailing", row("mailing"), "b", 1000, 0, "EXPIRED"))
+          .isPresent();
+      locker.rollback();
+    }
+    assertThat(take()).isPresent();
     assertThat(this.connections).as("none was given up").hasSize(1);
   }
 

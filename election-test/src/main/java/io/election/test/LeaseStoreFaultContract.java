@@ -7,6 +7,7 @@ import io.election.store.LeaseRow;
 import io.election.store.LeaseStore;
 import io.election.store.LeaseStore.Renewals;
 import io.election.store.LeaseStoreException;
+import io.election.store.RecordLockedException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -169,14 +170,23 @@ public abstract class LeaseStoreFaultContract extends LeaseStoreRaceContract {
 
   @Test
   void aTakeOverOfALockedRecordChangesNothingAndDoesNotWait() throws Exception {
-    LeaseRow row = led(SERVICE, A);
+    long term = led(SERVICE, A).term();
+    LeaseRow old = seenByAnother(SERVICE);
+    renew(A, Map.of(SERVICE, term));
+    LeaseRow row = row(SERVICE);
     LeaseRow seen = seenByAnother(SERVICE);
     StoreFaults faults = faulty();
     faults.lock(Set.of(SERVICE));
 
-    doesNotWait(() -> assertThat(Leases.acquire(another(), SERVICE, seen, B, LEASE, 0, "EXPIRED"))
-        .isEmpty());
+    doesNotWait(() -> assertThatThrownBy(
+            () -> Leases.acquire(another(), SERVICE, seen, B, LEASE, 0, "EXPIRED"))
+        .as("no other node was faster")
+        .isInstanceOf(RecordLockedException.class)
+        .hasMessageContaining(SERVICE));
 
+    assertThat(Leases.acquire(another(), SERVICE, old, B, LEASE, 0, "EXPIRED"))
+        .as("another node was faster")
+        .isEmpty();
     assertThat(row(SERVICE)).as("readers do not wait").isEqualTo(row);
     faults.end();
     assertThat(Leases.acquire(another(), SERVICE, seen, B, LEASE, 0, "EXPIRED")).isPresent();

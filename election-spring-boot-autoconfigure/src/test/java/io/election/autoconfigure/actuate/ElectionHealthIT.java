@@ -13,6 +13,7 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderBoundBeans;
 import io.election.support.TestDatabase;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.sql.Connection;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -80,6 +81,33 @@ class ElectionHealthIT {
           .containsEntry("healthy", true)
           .doesNotContainKey("problem");
     });
+  }
+
+  @Test
+  void aNodeThatCannotTakeAnOpenElectionBecauseItsRowIsLockedIsDownAndSaysWhere(
+      CapturedOutput output) {
+    this.application.run((context) -> {
+      awaitLeader(context);
+      try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
+        patiently()
+            .until(
+                () -> health(context).getDetails().getOrDefault("problem", "").toString(),
+                (problem) -> problem.matches(
+                    "The store answers, but some calls have failed for \\d+ s\\. Taking election 'orders' over failed\\. Another transaction .*information_schema\\.innodb_trx\\."));
+        assertThat(endpoint(context, true))
+            .containsEntry("healthy", false)
+            .containsEntry("problem", health(context).getDetails().get("problem"));
+        locker.rollback();
+      }
+      awaitLeader(context);
+      assertThat(health(context).getStatus()).isEqualTo(Status.UP);
+    });
+    assertThat(output.getAll().lines())
+        .filteredOn((line) -> line.matches(".* WARN .*Taking election 'orders' over failed.*"))
+        .hasSize(1);
+    assertThat(output.getAll().lines())
+        .filteredOn((line) -> line.contains("with result: false"))
+        .hasSize(1);
   }
 
   @Test
