@@ -50,6 +50,8 @@ class ElectionSpellingsTest {
           context.getEnvironment().getProperty("management.endpoints.web.exposure.include") != null,
       "eligible",
       (context) -> context.getBean(LeaseSettings.class).eligible(),
+      "integration-events",
+      (context) -> context.getBean(ElectionProperties.class).integrationEvents(),
       "fail-fast",
       (context) -> context.getStartupFailure() != null,
       "mysql.commit-fence",

@@ -6,9 +6,9 @@ import io.election.LeaderBound;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.settings.ElectionProperties;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.event.EventListener;
@@ -25,23 +25,26 @@ import org.springframework.integration.leader.event.OnRevokedEvent;
  */
 @AutoConfiguration(after = ElectionAutoConfiguration.class)
 @ConditionalOnClass(OnGrantedEvent.class)
-@ConditionalOnBooleanProperty("as.election.integration-events")
-@ConditionalOnBean(ElectionRegistry.class)
+@ConditionalOnBean({ElectionRegistry.class, ElectionProperties.class})
 public final class IntegrationEventsAutoConfiguration {
 
   private final ElectionRegistry elections;
 
+  private final boolean publishes;
+
   private final ApplicationEventPublisher events;
 
-  IntegrationEventsAutoConfiguration(ElectionRegistry elections, ApplicationEventPublisher events) {
+  IntegrationEventsAutoConfiguration(
+      ElectionRegistry elections, ElectionProperties properties, ApplicationEventPublisher events) {
     this.elections = elections;
+    this.publishes = properties.integrationEvents();
     this.events = events;
   }
 
   @EventListener
   void on(LeadershipEvent event) {
     ElectionService election = this.elections.all().get(event.serviceId());
-    if (election != null) {
+    if (this.publishes && election != null) {
       String role = event.serviceId();
       Context context = new RoleContext(role, election);
       this.events.publishEvent(
