@@ -30,7 +30,8 @@ import org.springframework.context.annotation.Import;
  * }</pre>
  *
  * <p>Also for tests of a part of the application, such as {@code @DataJpaTest}: without it such a test
- * fails if it has a bean with {@code @LeaderOnly}, because it has no election.
+ * fails if it has a bean with {@code @LeaderOnly} or {@code @LeaderBound}, because it has no
+ * election.
  *
  * <p>Initially no node leads. Inject a further election by its name:
  * {@code @Autowired @Qualifier("reports") ScriptedElection reports}.
