@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -110,6 +112,21 @@ final class LeaderBoundBean {
 
     /** Runs a task after a while. */
     void run(Duration delay, Runnable task);
+
+    /** Runs tasks by an executor. What it cannot run, for lack of memory, is tried again. */
+    static Later on(Executor executor) {
+      Executor patient = (task) -> {
+        try {
+          executor.execute(task);
+        } catch (Throwable ex) {
+          log.warn("no thread can be started for a leader-bound bean", ex);
+          on(executor).run(CHECK, task);
+        }
+      };
+      return (delay, task) -> CompletableFuture.delayedExecutor(
+              delay.toNanos(), TimeUnit.NANOSECONDS, patient)
+          .execute(task);
+    }
   }
 
   private enum State {

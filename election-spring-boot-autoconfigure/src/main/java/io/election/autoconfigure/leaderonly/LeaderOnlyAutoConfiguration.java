@@ -9,9 +9,6 @@ import io.election.autoconfigure.ElectionsConfiguration;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.autoconfigure.settings.StoreSettings;
 import java.time.InstantSource;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
@@ -101,15 +98,12 @@ public final class LeaderOnlyAutoConfiguration {
 
   /** Runs tasks on threads that see the classes of the application. */
   private static LeaderBoundBean.Later later(@Nullable ClassLoader loader) {
-    Executor threads = (task) -> {
+    return LeaderBoundBean.Later.on((task) -> {
       Thread thread = new Thread(task, "election-leader-bound");
       thread.setContextClassLoader(loader);
       thread.setDaemon(true);
       thread.start();
-    };
-    return (delay, task) -> CompletableFuture.delayedExecutor(
-            delay.toNanos(), TimeUnit.NANOSECONDS, threads)
-        .execute(task);
+    });
   }
 
   /**

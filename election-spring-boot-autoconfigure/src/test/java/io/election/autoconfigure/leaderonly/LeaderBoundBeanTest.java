@@ -372,6 +372,21 @@ class LeaderBoundBeanTest {
     assertThat(this.time.tasks).isEmpty();
   }
 
+  @Test
+  void aTaskForWhichThereIsNoThreadIsTriedAgain(CapturedOutput output) {
+    AtomicInteger attempts = new AtomicInteger();
+    AtomicBoolean ran = new AtomicBoolean();
+    LeaderBoundBean.Later.on((task) -> {
+          if (attempts.incrementAndGet() == 1) {
+            throw new OutOfMemoryError("unable to create native thread");
+          }
+          task.run();
+        })
+        .run(Duration.ZERO, () -> ran.set(true));
+    await().untilTrue(ran);
+    assertThat(output).contains("no thread can be started for a leader-bound bean");
+  }
+
   /** On threads of its own, whatever the order of reports, starts, stops and calls back. */
   @RepeatedTest(20)
   void runsOneAfterTheOtherWhenTheLeadershipFlaps() throws Exception {
