@@ -391,7 +391,10 @@ final class LeaderBoundBean {
         stopSoon();
       }
       late = isLate();
-      remind();
+      if (remind() && this.state == State.STARTING && isOver()) {
+        // A loop in start() that ignores its interruption would go on beside the next leader's.
+        this.shared.later().run(Duration.ZERO, this.work::stop);
+      }
     }
     if (late && this.gate.election().leaderLease().isPresent()) {
       log.warn(
@@ -421,15 +424,19 @@ final class LeaderBoundBean {
     return true;
   }
 
-  private void remind() {
+  /** Logs a start or a stop that does not end. Returns whether it did. */
+  private boolean remind() {
     boolean starts = this.state == State.STARTING;
-    if ((starts || this.state == State.STOPPING) && now() - this.reminded >= REMINDER.toNanos()) {
-      this.reminded = now();
-      log.warn(
-          "the {} of leader-bound bean '{}' has not ended for {} s",
-          starts ? "start" : "stop",
-          this.name,
-          Duration.ofNanos(now() - this.entered).toSeconds());
+    boolean hangs = starts || this.state == State.STOPPING;
+    if (!hangs || now() - this.reminded < REMINDER.toNanos()) {
+      return false;
     }
+    this.reminded = now();
+    log.warn(
+        "the {} of leader-bound bean '{}' has not ended for {} s",
+        starts ? "start" : "stop",
+        this.name,
+        Duration.ofNanos(now() - this.entered).toSeconds());
+    return true;
   }
 }

@@ -348,14 +348,19 @@ class LeaderBoundBeanTest {
         .hasSize(3);
   }
 
-  /** Such as a loop in start(), which goes on when other nodes lead. */
+  /** Such as a loop in start(), which would go on when other nodes lead. */
   @Test
-  void aStartThatDoesNotEndIsLoggedOnceAMinute(CapturedOutput output) {
+  void aStartThatDoesNotEndIsLoggedOnceAMinuteAndStoppedOnceTheLeadershipIsOver(
+      CapturedOutput output) {
     this.consumer.onStart = () -> {
+      this.time.pass(Duration.ofSeconds(61));
+      this.consumer.history.add("lost");
       lose(1);
-      this.time.pass(Duration.ofSeconds(181));
+      this.time.pass(Duration.ofSeconds(120));
     };
     lead(1);
+    assertThat(this.consumer.history)
+        .startsWith("start", "lost", "stop without a callback", "stop without a callback");
     assertThat(output.getOut().lines().filter((line) -> line.contains("the start of leader-bound")))
         .hasSize(3);
   }
@@ -536,7 +541,7 @@ class LeaderBoundBeanTest {
 
     @Override
     public void stop() {
-      throw new UnsupportedOperationException();
+      this.history.add("stop without a callback");
     }
 
     @Override
