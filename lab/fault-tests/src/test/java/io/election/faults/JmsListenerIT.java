@@ -8,18 +8,13 @@ import org.apache.activemq.artemis.core.server.embedded.EmbeddedActiveMQ;
 import org.apache.activemq.artemis.jms.client.ActiveMQConnectionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.springframework.boot.artemis.autoconfigure.ArtemisAutoConfiguration;
 import org.springframework.boot.jms.autoconfigure.JmsAutoConfiguration;
-import org.springframework.boot.jms.autoconfigure.SimpleJmsListenerContainerFactoryConfigurer;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.Lifecycle;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.jms.annotation.JmsListener;
 import org.springframework.jms.config.JmsListenerEndpointRegistry;
-import org.springframework.jms.config.SimpleJmsListenerContainerFactory;
 import org.springframework.jms.connection.CachingConnectionFactory;
 import org.springframework.jms.core.JmsTemplate;
 
@@ -69,28 +64,6 @@ class JmsListenerIT extends ListenerContract {
   @Override
   void send(String message) {
     producer.convertAndSend("invoices", message);
-  }
-
-  @Test
-  @Tag("faults")
-  void aSimpleContainerHandsOver() throws Exception {
-    handOver(
-        // Before the auto-configuration, which has a factory of its own unless there is one.
-        "spring.main.sources=" + SimpleContainers.class.getName() + "," + Invoices.class.getName(),
-        // Its consumers stay, and would keep what they have fetched.
-        "spring.artemis.broker-url=" + url + "?consumerWindowSize=0");
-  }
-
-  @org.springframework.context.annotation.Configuration(proxyBeanMethods = false)
-  static class SimpleContainers {
-
-    @Bean
-    SimpleJmsListenerContainerFactory jmsListenerContainerFactory(
-        ConnectionFactory connections, SimpleJmsListenerContainerFactoryConfigurer configurer) {
-      SimpleJmsListenerContainerFactory factory = new SimpleJmsListenerContainerFactory();
-      configurer.configure(factory, connections);
-      return factory;
-    }
   }
 
   @org.springframework.context.annotation.Configuration(proxyBeanMethods = false)

@@ -97,13 +97,8 @@ abstract class ListenerContract {
 
   @Test
   void handOversOfAllKindsLoseNoMessageAndNeverOverlap() throws Exception {
-    handOver();
-  }
-
-  /** Lets nodes with more properties lead one after the other. */
-  void handOver(String... more) throws Exception {
     for (String name : List.of("a", "b", "c")) {
-      start(name, more);
+      start(name);
     }
     produce();
     change("designation", (leader) -> election(leader).designate(follower()));
@@ -151,12 +146,9 @@ abstract class ListenerContract {
     return listening;
   }
 
-  private void start(String name, String... more) {
+  private void start(String name) {
     TcpProxy proxy = TcpProxy.to(this.database);
     Node node = withListener(SamplingNode.named(name)).through(proxy);
-    for (String property : more) {
-      node = node.with(property);
-    }
     ConfigurableApplicationContext context =
         SamplingNode.run(this.database, node.properties().toArray(String[]::new));
     this.proxies.put(name, proxy);
