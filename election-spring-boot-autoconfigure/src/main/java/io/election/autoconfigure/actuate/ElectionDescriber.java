@@ -94,9 +94,7 @@ final class ElectionDescriber {
           description.put("history", history);
         }
       });
-      String name = this.elections.nameOf(service);
-      List<Map<String, Object>> bound = this.beans.all().stream()
-          .filter((bean) -> bean.serviceId().equals(name))
+      List<Map<String, Object>> bound = this.beans.of(this.elections.nameOf(service)).stream()
           .map(ElectionDescriber::leaderBound)
           .toList();
       if (!bound.isEmpty()) {

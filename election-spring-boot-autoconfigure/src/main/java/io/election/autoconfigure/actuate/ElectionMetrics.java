@@ -182,8 +182,8 @@ final class ElectionMetrics implements SmartLifecycle {
         .description("Leader-only calls that run")
         .tags(tags)
         .register(this.registry);
-    this.beans.all().stream()
-        .filter((bean) -> bean.serviceId().equals(name))
+    this.beans
+        .of(name)
         .forEach((bean) -> Gauge.builder(
                 BEAN_RUNNING, this.beans, (beans) -> isRunning(beans, name, bean.bean()) ? 1 : 0)
             .description("1 while the leader-bound bean runs on this node, else 0")
@@ -195,9 +195,8 @@ final class ElectionMetrics implements SmartLifecycle {
   }
 
   private static boolean isRunning(LeaderBoundBeans beans, String serviceId, String name) {
-    return beans.all().stream()
-        .anyMatch((bean) ->
-            bean.isRunning() && bean.bean().equals(name) && bean.serviceId().equals(serviceId));
+    return beans.of(serviceId).stream()
+        .anyMatch((bean) -> bean.isRunning() && bean.bean().equals(name));
   }
 
   private void registerLease(LeaseElectionService service, Tags tags) {

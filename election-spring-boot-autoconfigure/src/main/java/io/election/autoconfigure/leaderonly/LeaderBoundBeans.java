@@ -55,6 +55,16 @@ public final class LeaderBoundBeans
   }
 
   /**
+   * Describes the beans of an election.
+   *
+   * @param serviceId the name of the election
+   * @return what they do, in the order in which they were found
+   */
+  public List<LeaderBoundStatus> of(String serviceId) {
+    return all().stream().filter((bean) -> bean.serviceId().equals(serviceId)).toList();
+  }
+
+  /**
    * Returns why a bean does not run although this node leads.
    *
    * @return the problem; empty if nothing has failed

@@ -4,7 +4,6 @@ import io.election.ElectionSetupException;
 import io.election.LeaderBound;
 import io.election.LeaderTask;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -64,28 +63,35 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
 
   @Override
   public List<LeaderBoundBean> get() {
-    List<LeaderBoundBean> found = new ArrayList<>();
+    Map<String, LeaderBoundBean> found = new LinkedHashMap<>();
     Set<String> names =
         new LinkedHashSet<>(List.of(this.beanFactory.getBeanNamesForAnnotation(LeaderBound.class)));
     names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
-    names.forEach((name) -> found.add(ofBean(name)));
+    names.forEach((name) -> addBean(name, found));
     if (!this.listeners.isEmpty()) {
       Map<String, Lifecycle> containers = containers();
-      this.listeners.forEach((listener) -> found.add(ofListener(listener, containers)));
+      this.listeners.forEach((listener) -> addListener(listener, containers, found));
     }
-    Set<String> unique = new LinkedHashSet<>();
-    found.stream()
-        .map((bean) -> bean.status().bean())
-        .filter((name) -> !unique.add(name))
-        .forEach((name) -> {
-          throw new ElectionSetupException(
-              "'" + name + "' is bound to the leadership twice.",
-              "Name it once: by @LeaderBound, or in " + LISTENERS + ".");
-        });
-    return List.copyOf(found);
+    return List.copyOf(found.values());
   }
 
-  private LeaderBoundBean ofBean(String name) {
+  private void add(
+      String name,
+      String election,
+      String place,
+      Lifecycle work,
+      Map<String, LeaderBoundBean> found) {
+    if (found.containsKey(name)) {
+      throw new ElectionSetupException(
+          "'" + name + "' is bound to the leadership twice.",
+          "Name it once: by @LeaderBound, or in " + LISTENERS + ".");
+    }
+    found.put(
+        name,
+        new LeaderBoundBean(name, this.shared.calls().gate(election, place), work, this.shared));
+  }
+
+  private void addBean(String name, Map<String, LeaderBoundBean> found) {
     String place = "bean '%s'"
         .formatted(
             ScopedProxyUtils.isScopedTarget(name)
@@ -115,13 +121,12 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
           "Spring starts a plain Lifecycle with the life cycles that depend on it",
           "Implement SmartLifecycle, and let isAutoStartup() return false.");
     }
-    return new LeaderBoundBean(
+    add(
         name,
-        this.shared
-            .calls()
-            .gate(elections.isEmpty() ? "" : elections.get(0), "@LeaderBound on " + place),
+        elections.isEmpty() ? "" : elections.get(0),
+        "@LeaderBound on " + place,
         lifecycle(place, bean),
-        this.shared);
+        found);
   }
 
   private boolean isLifecycle(String name) {
@@ -142,7 +147,8 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         "Implement one of them. For methods that are called use @LeaderOnly.");
   }
 
-  private LeaderBoundBean ofListener(String listener, Map<String, Lifecycle> containers) {
+  private void addListener(
+      String listener, Map<String, Lifecycle> containers, Map<String, LeaderBoundBean> found) {
     int separator = listener.lastIndexOf('@');
     String id = separator < 0 ? listener : listener.substring(0, separator);
     Lifecycle container = containers.get(id);
@@ -158,11 +164,7 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
       properties.setPropertyValue("autoStartup", false);
     }
     requireManualStart(place, container);
-    return new LeaderBoundBean(
-        id,
-        this.shared.calls().gate(separator < 0 ? "" : listener.substring(separator + 1), place),
-        container,
-        this.shared);
+    add(id, separator < 0 ? "" : listener.substring(separator + 1), place, container, found);
   }
 
   private Map<String, Lifecycle> containers() {

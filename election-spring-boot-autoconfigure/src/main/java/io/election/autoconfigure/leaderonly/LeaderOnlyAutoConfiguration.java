@@ -19,7 +19,7 @@ import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcess
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
-import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
@@ -34,6 +34,7 @@ import org.springframework.core.type.AnnotationMetadata;
     afterName = "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration")
 @Import({ElectionsConfiguration.class, LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class})
 @ImportRuntimeHints(LeaderBoundFinder.Hints.class)
+@EnableConfigurationProperties(ElectionProperties.class)
 public final class LeaderOnlyAutoConfiguration {
 
   LeaderOnlyAutoConfiguration() {}
@@ -82,9 +83,8 @@ public final class LeaderOnlyAutoConfiguration {
       ConfigurableListableBeanFactory beanFactory,
       LeaderOnlyMethods methods,
       LeaderOnlyCalls calls,
+      ElectionProperties properties,
       Environment environment) {
-    ElectionProperties properties =
-        Binder.get(environment).bindOrCreate("as.election", ElectionProperties.class);
     LeaderBoundBean.Shared shared = new LeaderBoundBean.Shared(
         calls,
         StoreSettings.startTimeout(properties),
