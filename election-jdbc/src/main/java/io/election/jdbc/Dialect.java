@@ -137,7 +137,7 @@ interface Dialect {
     return List.of();
   }
 
-  /** Fails if the user may not create tables. Does nothing if only their creation tells that. */
+  /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */
   default void checkRights(Statements session) throws SQLException {}
 
   /** Whether a transaction creates all tables or none. */
