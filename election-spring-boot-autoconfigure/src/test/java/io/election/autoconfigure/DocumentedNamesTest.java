@@ -121,7 +121,7 @@ class DocumentedNamesTest {
   @Test
   void theDocumentsAreReadAtAll() throws IOException {
     assertThat(DocumentationTest.pages()
-            .filter((page) -> !page.toString().contains("zh-CN"))
+            .filter((page) -> !page.toString().matches(".*(zh-CN|/mysql-failover/).*"))
             .mapToInt(DocumentedNamesTest::words)
             .sum())
         .isLessThanOrEqualTo(25_000);

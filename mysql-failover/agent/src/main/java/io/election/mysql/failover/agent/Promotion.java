@@ -39,7 +39,7 @@ record Promotion(
       List.of("term", "server", "uuid", "host", "port", "position", "election", "acknowledging");
 
   private static final String REMEDY =
-      "Write it again (docs/mysql-failover.md, \"When the election itself fails\")";
+      "Write it again (mysql-failover/README.md, \"When the election itself fails\")";
 
   Promotion {
     if (acknowledging < 0) {

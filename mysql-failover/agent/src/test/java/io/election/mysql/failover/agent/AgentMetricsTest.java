@@ -57,7 +57,7 @@ class AgentMetricsTest {
         .map((id) -> id.getConventionName(NamingConvention.snakeCase)
             + (id.getBaseUnit() != null ? "_" + id.getBaseUnit() : ""))
         .collect(Collectors.toSet());
-    String alerts = Files.readString(Path.of("..", "..", "docs", "mysql-failover-alerts.yaml"));
+    String alerts = Files.readString(Path.of("..", "alerts.yaml"));
     Set<String> asked = Pattern.compile("mysql_failover_\\w+")
         .matcher(alerts)
         .results()
@@ -75,7 +75,7 @@ class AgentMetricsTest {
   @Test
   void alertsFireWhenTheyShouldAndNeverElse() throws Exception {
     Tool.PROMTOOL.assumeWorks();
-    promtool("check", "rules", Path.of("..", "..", "docs", "mysql-failover-alerts.yaml"));
+    promtool("check", "rules", Path.of("..", "alerts.yaml"));
     promtool(
         "test", "rules", Path.of("src", "test", "resources", "mysql-failover-alerts-test.yaml"));
   }

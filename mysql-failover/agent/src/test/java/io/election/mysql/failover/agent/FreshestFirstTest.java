@@ -450,7 +450,7 @@ class FreshestFirstTest {
       assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
       assertThat(aside.reason())
           .containsAnyOf("uuid-x instead of " + UUID_A, "its GTIDs were reset")
-          .endsWith("(docs/mysql-failover.md, \"When the election itself fails\")");
+          .endsWith("(mysql-failover/README.md, \"When the election itself fails\")");
     }
     a.know(Optional.of(new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.EMPTY, 7, 1)));
     Position reset = position("a", UUID_A, LAST.electionTerm(), 1, "");
