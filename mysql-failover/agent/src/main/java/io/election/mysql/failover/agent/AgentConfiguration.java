@@ -7,6 +7,7 @@ import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
 import io.election.jdbc.CommitFence;
 import io.election.lease.Elector;
+import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
 import io.election.zookeeper.ZookeeperFence;
 import javax.sql.DataSource;
@@ -15,6 +16,8 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -118,6 +121,24 @@ class AgentConfiguration {
       pool.addDataSourceProperty("socketTimeout", Long.toString(timeout));
       return pool;
     }
+  }
+
+  @Bean
+  CommandPort commandPort(CommandProperties properties) {
+    return new CommandPort(properties);
+  }
+
+  /** Down while the server may not join the source, or does not answer. */
+  @Bean
+  HealthIndicator serverHealthIndicator(Agent agent) {
+    return () -> {
+      Status status = agent.status();
+      boolean out = status.role() == Role.REFUSED || status.role() == Role.UNKNOWN;
+      return (out ? Health.down() : Health.up())
+          .withDetail("role", status.role())
+          .withDetail("reason", status.reason())
+          .build();
+    };
   }
 
   @Bean

@@ -7,7 +7,7 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 
 /** The agent beside one MySQL server of a replication set. */
 @SpringBootApplication(exclude = DataSourceAutoConfiguration.class) // AgentConfiguration has one
-@EnableConfigurationProperties(AgentProperties.class)
+@EnableConfigurationProperties({AgentProperties.class, CommandProperties.class})
 public class FailoverAgentApplication {
 
   public static void main(String[] args) {

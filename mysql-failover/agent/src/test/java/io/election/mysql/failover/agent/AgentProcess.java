@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
@@ -33,7 +34,10 @@ final class AgentProcess implements AutoCloseable {
       .connectTimeout(Duration.ofSeconds(1))
       .build();
 
+  private static final String TOKEN = "token-of-the-tests";
+
   final int port;
+  private final int commands;
   private final List<String> command;
   private final Path log;
   private Process process;
@@ -41,6 +45,7 @@ final class AgentProcess implements AutoCloseable {
   /** Starts an agent that appends its log to a file. */
   AgentProcess(List<String> arguments, Path log) {
     this.port = TestServer.freePort();
+    this.commands = TestServer.freePort();
     this.command = new ArrayList<>(List.of(
         ProcessHandle.current().info().command().orElseThrow(),
         "-Xmx64m",
@@ -50,14 +55,17 @@ final class AgentProcess implements AutoCloseable {
         NodeProcess.classPath(),
         FailoverAgentApplication.class.getName(),
         "--server.port=" + this.port,
+        "--as.failover.commands.port=" + this.commands,
+        "--as.failover.commands.token-file=" + tokenFile(log),
         "--spring.main.banner-mode=off"));
     this.command.addAll(arguments);
     this.log = log;
     start();
   }
 
-  private AgentProcess(int port, List<String> command, Path log) {
+  private AgentProcess(int port, int commands, List<String> command, Path log) {
     this.port = port;
+    this.commands = commands;
     this.command = command;
     this.log = log;
     start();
@@ -68,7 +76,7 @@ final class AgentProcess implements AutoCloseable {
     List<String> command = this.command.stream()
         .map((each) -> each.startsWith(argument) ? argument + value : each)
         .toList();
-    return new AgentProcess(this.port, command, this.log);
+    return new AgentProcess(this.port, this.commands, command, this.log);
   }
 
   /** Returns the properties of the agent of a server, except its HTTP port. */
@@ -87,6 +95,14 @@ final class AgentProcess implements AutoCloseable {
         "--as.failover.password=" + ReplicationSet.PASSWORD,
         "--as.failover.replication-username=replica",
         "--as.failover.replication-password=" + ReplicationSet.PASSWORD);
+  }
+
+  private static Path tokenFile(Path log) {
+    try {
+      return Files.writeString(Path.of(log + ".token"), TOKEN);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
   }
 
   /** Starts the agent, or restarts it after it has ended. */
@@ -120,8 +136,10 @@ final class AgentProcess implements AutoCloseable {
   /** Returns the status of the agent's server; empty if the agent does not answer. */
   Optional<Status> status() {
     try {
-      Matcher matcher =
-          STATUS.matcher(ask("GET", "/check", Duration.ofSeconds(1)).body());
+      Matcher matcher = STATUS.matcher(
+          ask(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + "/check"))
+                  .timeout(Duration.ofSeconds(1)))
+              .body());
       return matcher.find()
           ? Optional.of(new Status(Role.valueOf(matcher.group(1)), matcher.group(2), 0))
           : Optional.empty();
@@ -130,17 +148,24 @@ final class AgentProcess implements AutoCloseable {
     }
   }
 
-  /** Sends a request to change something. */
-  HttpResponse<String> post(String path) throws IOException {
-    return ask("POST", path, Duration.ofSeconds(60));
+  HttpResponse<String> rebuild() throws IOException {
+    return command("/rebuild", "{}");
   }
 
-  private HttpResponse<String> ask(String method, String path, Duration timeout)
-      throws IOException {
-    HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + path))
-        .method(method, HttpRequest.BodyPublishers.noBody())
-        .timeout(timeout)
-        .build();
+  HttpResponse<String> switchOver(String target) throws IOException {
+    return command("/switch-over", "{\"to\":\"%s\"}".formatted(target));
+  }
+
+  private HttpResponse<String> command(String path, String json) throws IOException {
+    return ask(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.commands + path))
+        .POST(BodyPublishers.ofString(json))
+        .header("Content-Type", "application/json")
+        .header("Authorization", "Bearer " + TOKEN)
+        .timeout(Duration.ofSeconds(60)));
+  }
+
+  private static HttpResponse<String> ask(HttpRequest.Builder builder) throws IOException {
+    HttpRequest request = builder.build();
     try {
       return HTTP.send(request, BodyHandlers.ofString());
     } catch (InterruptedException ex) {

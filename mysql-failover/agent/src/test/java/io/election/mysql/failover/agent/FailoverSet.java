@@ -111,7 +111,7 @@ final class FailoverSet implements AutoCloseable {
       start();
       Optional<String> current = sourceOfCompleteSet(statuses());
       if (current.isPresent() && !current.get().equals(source)) {
-        this.agents.get(current.get()).post("/switch-over?to=" + source);
+        this.agents.get(current.get()).switchOver(source);
         return false;
       }
       return current.isPresent();
@@ -403,7 +403,7 @@ final class FailoverSet implements AutoCloseable {
 
   private boolean rebuild(String name) {
     try {
-      return this.agents.get(name).post("/rebuild").statusCode() == 202;
+      return this.agents.get(name).rebuild().statusCode() == 202;
     } catch (IOException ex) {
       return false;
     }

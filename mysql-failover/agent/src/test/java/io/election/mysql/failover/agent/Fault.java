@@ -239,8 +239,7 @@ enum Fault {
     void strike(FailoverSet set, String source, Random random) throws Exception {
       String target = replica(set, source, random);
       System.out.printf(
-          "To %s: %s%n",
-          target, set.agents.get(source).post("/switch-over?to=" + target).body());
+          "To %s: %s%n", target, set.agents.get(source).switchOver(target).body());
     }
   };
 

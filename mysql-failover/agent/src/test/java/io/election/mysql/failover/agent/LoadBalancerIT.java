@@ -31,8 +31,7 @@ class LoadBalancerIT {
         // On a busy machine, the target may not catch up in time: nothing changes then.
         await()
             .atMost(Duration.ofSeconds(60))
-            .until(
-                () -> set.agents.get(source).post("/switch-over?to=" + target).statusCode() == 202);
+            .until(() -> set.agents.get(source).switchOver(target).statusCode() == 202);
         awaitWrites(client);
         measure("a planned switch-over", client, before);
         assertThat(set.settle()).isEqualTo(target);
