@@ -94,9 +94,9 @@ class AheadOfTimeTest {
       assertThat(job.reports().serviceId()).isEqualTo("reports");
       assertThat(job.text()).isEqualTo("ran");
       LeaderBoundBeans bound = context.getBean(LeaderBoundBeans.class);
-      patiently().until(() -> bound.all().get(0).isRunning());
+      patiently().until(() -> bound.of("reports").get(0).isRunning());
       job.reports().lostLeader();
-      patiently().until(() -> !bound.all().get(0).isRunning());
+      patiently().until(() -> !bound.of("reports").get(0).isRunning());
       assertThat(job.text()).isNull();
     });
   }

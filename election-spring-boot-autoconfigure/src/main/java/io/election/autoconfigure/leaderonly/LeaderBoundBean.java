@@ -10,8 +10,9 @@ import io.election.store.Ticker;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
+import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +22,6 @@ import org.springframework.beans.BeanWrapper;
 import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.util.backoff.BackOffExecution;
-import org.springframework.util.backoff.ExponentialBackOff;
 
 /**
  * A bean that runs while this node leads. From before its start until its stop has ended it is work
@@ -33,15 +32,10 @@ final class LeaderBoundBean {
 
   private static final Logger log = LoggerFactory.getLogger(LeaderBoundBean.class);
 
-  private static final Duration CHECK = Duration.ofSeconds(1);
+  private static final long MINUTE = Duration.ofMinutes(1).toNanos();
 
-  private static final Duration REMINDER = Duration.ofMinutes(1);
-
-  private static final ExponentialBackOff PAUSES = new ExponentialBackOff(1000, 2);
-
-  static {
-    PAUSES.setMaxInterval(30_000);
-  }
+  /** Instead of a term. */
+  private static final long NONE = -1;
 
   private final String name;
 
@@ -51,6 +45,9 @@ final class LeaderBoundBean {
 
   private final Shared shared;
 
+  /** When a problem was logged last. */
+  private final Map<String, Long> loggedAt = new HashMap<>();
+
   private State state = State.STOPPED;
 
   /** When the state was entered, by the monotonic and by the wall clock. */
@@ -58,32 +55,25 @@ final class LeaderBoundBean {
 
   private Instant since;
 
-  private boolean open;
-
-  private boolean checking;
+  private volatile boolean open;
 
   /** The run that has begun and has not ended. */
   private @Nullable Continuation run;
 
-  /** The term of the run; until it is known, later than any. */
-  private long term;
+  /** The term of the run; {@link #NONE} if that is known to be over. */
+  private long term = NONE;
 
-  /** The last term that has ended since the run began. */
-  private long lost;
-
+  /** Whether the run has failed. */
   private boolean failed;
+
+  /** Why it did not run last. */
+  private @Nullable String failure;
+
+  /** The failures since it ran for as long as a start may take. */
+  private int failures;
 
   /** Since when this node leads and the bean has not run for as long as a start may take. */
   private @Nullable Long wanted;
-
-  private BackOffExecution pauses = PAUSES.start();
-
-  /** The end of the pause after a failure. */
-  private @Nullable Long pausedUntil;
-
-  private @Nullable String failure;
-
-  private long reminded;
 
   LeaderBoundBean(String name, Gate gate, Lifecycle work, Shared shared) {
     this.name = name;
@@ -98,36 +88,14 @@ final class LeaderBoundBean {
    * What all beans of an application use.
    *
    * @param startTimeout after which a leader whose bean does not run hands the leadership on
+   * @param threads runs tasks, each on a thread of its own
    */
   record Shared(
       LeaderOnlyCalls calls,
       Duration startTimeout,
-      Later later,
+      Executor threads,
       Ticker ticker,
       InstantSource clock) {}
-
-  /** Runs tasks, each on a thread of its own. */
-  @FunctionalInterface
-  interface Later {
-
-    /** Runs a task after a while. */
-    void run(Duration delay, Runnable task);
-
-    /** Runs tasks by an executor. What it cannot run, for lack of memory, is tried again. */
-    static Later on(Executor executor) {
-      Executor patient = (task) -> {
-        try {
-          executor.execute(task);
-        } catch (Throwable ex) {
-          log.warn("no thread can be started for a leader-bound bean", ex);
-          on(executor).run(CHECK, task);
-        }
-      };
-      return (delay, task) -> CompletableFuture.delayedExecutor(
-              delay.toNanos(), TimeUnit.NANOSECONDS, patient)
-          .execute(task);
-    }
-  }
 
   private enum State {
     STOPPED,
@@ -148,24 +116,14 @@ final class LeaderBoundBean {
 
   /** Lets the bean run from now on. */
   void open() {
-    boolean first;
-    synchronized (this) {
-      first = !this.checking;
-      this.open = true;
-      this.checking = true;
-    }
+    this.open = true;
     reconcile();
-    if (first) {
-      checkAfter(Duration.ZERO);
-    }
   }
 
   /** Stops the bean until it is opened again. */
   void close() {
-    synchronized (this) {
-      this.open = false;
-    }
-    end(Long.MAX_VALUE);
+    this.open = false;
+    reconcile();
   }
 
   /** Waits until the bean has stopped, for at most a while. */
@@ -178,43 +136,39 @@ final class LeaderBoundBean {
   }
 
   private void changed(LeadershipEvent event) {
-    if (event instanceof LeadershipLostEvent) {
-      end(event.term());
-    } else {
-      reconcile();
-    }
-  }
-
-  /** Ends the run of this term and of earlier ones. */
-  private void end(long term) {
     synchronized (this) {
-      this.wanted = null;
-      this.pausedUntil = null;
-      this.pauses = PAUSES.start();
-      this.lost = Math.max(this.lost, term);
+      if (event instanceof LeadershipLostEvent && event.term() >= this.term) {
+        this.term = NONE;
+      }
     }
     reconcile();
   }
 
-  private boolean isOver() {
-    return this.term <= this.lost;
+  /** The term in which this node leads; {@link #NONE} without one, or if that is unknown. */
+  private long leads() {
+    try {
+      return this.open ? this.gate.term().orElse(NONE) : NONE;
+    } catch (Throwable ex) {
+      warn("does not know whether this node leads", ex);
+      return NONE;
+    }
   }
 
   /** Begins to start or to stop the bean if that is due. */
   private void reconcile() {
-    boolean leads = this.gate.election().isLeader();
+    long leads = leads();
     synchronized (this) {
-      boolean paused = this.pausedUntil != null && this.pausedUntil - now() > 0;
-      if (leads && this.open && this.state != State.RUNNING && this.wanted == null) {
+      boolean due = this.open && leads != NONE;
+      if (!due) {
+        this.wanted = null;
+        this.failures = 0;
+      } else if (this.wanted == null && this.state != State.RUNNING) {
         this.wanted = now();
       }
-      if (leads && this.open && this.state == State.STOPPED && !paused) {
-        this.term = Long.MAX_VALUE;
-        this.lost = -1;
-        this.failed = false;
-        enter(State.STARTING);
-        this.shared.later().run(Duration.ZERO, this::start);
-      } else if (isOver() && this.state == State.RUNNING && !paused) {
+      boolean paused = this.failures > 0 && now() - this.entered < pause().toNanos();
+      if (due && this.state == State.STOPPED && !paused) {
+        enter(State.STARTING, this::start);
+      } else if (this.state == State.RUNNING && !(due && leads == this.term)) {
         stopSoon();
       }
     }
@@ -222,10 +176,12 @@ final class LeaderBoundBean {
 
   private void start() {
     Throwable failure = null;
+    long term = NONE;
     try (Permit permit = this.shared.calls().enter(this.gate, this.name, Binding.INTERRUPTIBLE)) {
       if (permit != null) {
+        term = permit.term();
         synchronized (this) {
-          this.term = permit.term();
+          this.term = term;
           this.run = permit.goesOn();
         }
         permit.succeed();
@@ -234,30 +190,36 @@ final class LeaderBoundBean {
     } catch (Throwable ex) {
       failure = ex;
     }
+    boolean leads = leads() == term;
+    Continuation run;
     synchronized (this) {
-      if (failure != null) {
+      run = this.run;
+      this.failed = failure != null;
+      if (failure != null && leads) {
         failed("its start failed: " + failure, failure);
       }
-      if (this.run == null) {
+      if (run == null) {
         enter(State.STOPPED);
       } else if (failure != null) {
-        stopSoon();
+        enter(State.STOPPING);
       } else {
         enter(State.RUNNING);
         log.info(
             "started leader-bound bean '{}' in term {} of election '{}'",
             this.name,
-            this.term,
+            term,
             this.gate.serviceId());
       }
+    }
+    if (run != null && failure != null) {
+      stop(run);
     }
     reconcile();
   }
 
   private void stopSoon() {
-    enter(State.STOPPING);
     Continuation run = this.run;
-    this.shared.later().run(Duration.ZERO, () -> stop(run));
+    enter(State.STOPPING, () -> stop(run));
   }
 
   private void stop(@Nullable Continuation run) {
@@ -272,11 +234,10 @@ final class LeaderBoundBean {
         stopped(run);
       }
     } catch (Throwable ex) {
-      log.warn("the stop of leader-bound bean '{}' failed", this.name, ex);
-      if (this.work.isRunning()) {
+      warn("could not be stopped", ex);
+      if (isRunning(true)) {
         synchronized (this) {
-          this.state = State.RUNNING; // it is stopped again after a pause
-          pause();
+          this.state = State.RUNNING; // the next check stops it again
         }
       } else {
         stopped(run);
@@ -317,83 +278,76 @@ final class LeaderBoundBean {
   private void enter(State state) {
     this.state = state;
     this.entered = now();
-    this.reminded = this.entered;
     this.since = this.shared.clock().instant();
     notifyAll();
+  }
+
+  /** Enters a state and begins its work, unless there is no thread: the next check tries again. */
+  private void enter(State state, Runnable work) {
+    try {
+      this.shared.threads().execute(work);
+      enter(state);
+    } catch (Throwable ex) {
+      warn("gets no thread", ex);
+    }
   }
 
   private long now() {
     return this.shared.ticker().read();
   }
 
-  /** Notes a failure, unless it may follow from the end of the leadership. */
   private void failed(String failure, @Nullable Throwable cause) {
     this.failed = true;
-    if (!isOver()) {
-      this.failure = failure;
-      log.warn(
-          "leader-bound bean '{}' does not run: {}. It is started again in {} ms",
-          this.name,
-          failure,
-          pause(),
-          cause);
+    this.failure = failure;
+    this.failures++;
+    log.warn(
+        "leader-bound bean '{}' does not run: {}. It is started again in {} ms",
+        this.name,
+        failure,
+        pause().toMillis(),
+        cause);
+  }
+
+  /** The pause after the last failure. */
+  private Duration pause() {
+    return Duration.ofMillis(Math.min(500L << Math.min(this.failures, 6), 30_000));
+  }
+
+  /** Looks, each second, for what nobody reports: that the bean has ended, hangs, or runs alone. */
+  void check() {
+    try {
+      look();
+      reconcile();
+    } catch (Throwable ex) {
+      warn("could not be checked", ex);
     }
   }
 
-  /** Begins a pause, and returns its length in milliseconds. */
-  private long pause() {
-    long pause = this.pauses.nextBackOff();
-    this.pausedUntil = now() + Duration.ofMillis(pause).toNanos();
-    return pause;
-  }
-
-  private void checkAfter(Duration pause) {
-    this.shared.later().run(pause, () -> {
-      try {
-        check();
-      } catch (Throwable ex) {
-        log.warn("leader-bound bean '{}' could not be checked", this.name, ex);
-      }
-      if (checksOn()) {
-        checkAfter(CHECK);
-      }
-    });
-  }
-
-  private synchronized boolean checksOn() {
-    this.checking = this.open;
-    return this.checking;
-  }
-
-  /** Looks for what nobody reports: that the bean has ended, hangs, or runs without leadership. */
-  private void check() {
-    boolean leads = this.gate.election().isLeader();
+  private void look() {
+    long leads = leads();
     State before;
     Continuation seen;
     synchronized (this) {
       before = this.state;
       seen = this.run;
     }
-    boolean runs = (before == State.RUNNING || before == State.STOPPED) && this.work.isRunning();
+    boolean ran = before == State.RUNNING;
+    boolean runs = (ran || before == State.STOPPED) && isRunning(ran);
     boolean late;
     synchronized (this) {
-      if (!leads) {
-        this.wanted = null;
-        this.lost = Math.max(this.lost, this.state == State.RUNNING ? this.term : -1);
-      }
+      boolean covered = leads != NONE && leads == this.term;
       boolean same = this.state == before && this.run == seen;
-      if (same && before == State.RUNNING && !runs && !isOver()) {
+      if (same && ran && !runs && covered) {
         failed("it has ended by itself", null);
         stopSoon();
-      } else if (same && before == State.STOPPED && runs && !leads) {
+      } else if (same && !ran && runs && leads == NONE) {
         log.warn("leader-bound bean '{}' was started although this node does not lead", this.name);
-        this.lost = Long.MAX_VALUE;
         stopSoon();
       }
-      late = isLate();
-      if (remind() && this.state == State.STARTING && isOver()) {
+      late = leads != NONE && isLate();
+      if (remind() && this.state == State.STARTING && !covered) {
         // A loop in start() that ignores its interruption would go on beside the next leader's.
-        this.shared.later().run(Duration.ZERO, this.work::stop);
+        this.shared.threads().execute(this.work::stop);
       }
     }
     if (late && this.gate.election().leaderLease().isPresent()) {
@@ -404,7 +358,15 @@ final class LeaderBoundBean {
           this.gate.serviceId());
       this.gate.election().lostLeader();
     }
-    reconcile();
+  }
+
+  private boolean isRunning(boolean ifUnknown) {
+    try {
+      return this.work.isRunning();
+    } catch (Throwable ex) {
+      warn("does not know whether it runs", ex);
+      return ifUnknown;
+    }
   }
 
   /** Whether the bean has not run for as long as a start may take. Begins the next such time. */
@@ -412,7 +374,7 @@ final class LeaderBoundBean {
     long limit = this.shared.startTimeout().toNanos();
     if (this.state == State.RUNNING && now() - this.entered >= limit) {
       this.wanted = null;
-      this.pauses = PAUSES.start();
+      this.failures = 0;
     }
     if (this.state == State.RUNNING || this.wanted == null || now() - this.wanted < limit) {
       return false;
@@ -428,15 +390,30 @@ final class LeaderBoundBean {
   private boolean remind() {
     boolean starts = this.state == State.STARTING;
     boolean hangs = starts || this.state == State.STOPPING;
-    if (!hangs || now() - this.reminded < REMINDER.toNanos()) {
+    if (!hangs || now() - this.entered < MINUTE || !isNew(this.state.name())) {
       return false;
     }
-    this.reminded = now();
     log.warn(
         "the {} of leader-bound bean '{}' has not ended for {} s",
         starts ? "start" : "stop",
         this.name,
         Duration.ofNanos(now() - this.entered).toSeconds());
     return true;
+  }
+
+  private synchronized void warn(String problem, Throwable ex) {
+    if (isNew(problem + ex.getClass())) {
+      log.warn("leader-bound bean '{}' {}", this.name, problem, ex);
+    }
+  }
+
+  /** Whether a problem was not logged within the last minute. */
+  private boolean isNew(String problem) {
+    Long last = this.loggedAt.get(problem);
+    boolean fresh = last == null || now() - last >= MINUTE;
+    if (fresh) {
+      this.loggedAt.put(problem, now());
+    }
+    return fresh;
   }
 }

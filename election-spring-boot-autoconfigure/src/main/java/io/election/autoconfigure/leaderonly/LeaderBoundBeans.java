@@ -3,7 +3,12 @@ package io.election.autoconfigure.leaderonly;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
@@ -26,32 +31,28 @@ public final class LeaderBoundBeans
 
   private final Supplier<List<LeaderBoundBean>> finder;
 
+  private final ThreadFactory threads;
+
   private final Duration drainTimeout;
 
   private @Nullable ApplicationContext context;
 
   private volatile List<LeaderBoundBean> beans = List.of();
 
-  private volatile boolean running;
+  private @Nullable ScheduledExecutorService checks;
 
   /**
    * Creates the beans of a context.
    *
    * @param finder finds them, before any other life cycle starts
+   * @param threads creates the threads that check them
    * @param drainTimeout for how long a shutdown waits for their ends before it goes on
    */
-  LeaderBoundBeans(Supplier<List<LeaderBoundBean>> finder, Duration drainTimeout) {
+  LeaderBoundBeans(
+      Supplier<List<LeaderBoundBean>> finder, ThreadFactory threads, Duration drainTimeout) {
     this.finder = finder;
+    this.threads = threads;
     this.drainTimeout = drainTimeout;
-  }
-
-  /**
-   * Describes the beans.
-   *
-   * @return what they do, in the order in which they were found
-   */
-  public List<LeaderBoundStatus> all() {
-    return this.beans.stream().map(LeaderBoundBean::status).toList();
   }
 
   /**
@@ -61,7 +62,11 @@ public final class LeaderBoundBeans
    * @return what they do, in the order in which they were found
    */
   public List<LeaderBoundStatus> of(String serviceId) {
-    return all().stream().filter((bean) -> bean.serviceId().equals(serviceId)).toList();
+    return all().filter((bean) -> bean.serviceId().equals(serviceId)).toList();
+  }
+
+  private Stream<LeaderBoundStatus> all() {
+    return this.beans.stream().map(LeaderBoundBean::status);
   }
 
   /**
@@ -70,7 +75,7 @@ public final class LeaderBoundBeans
    * @return the problem; empty if nothing has failed
    */
   public Optional<String> problem() {
-    return all().stream()
+    return all()
         .filter(LeaderBoundStatus::missing)
         .map((bean) -> "Leader-bound bean '%s' of election '%s' does not run: %s."
             .formatted(bean.bean(), bean.serviceId(), bean.failure()))
@@ -85,21 +90,16 @@ public final class LeaderBoundBeans
   /** Finds the beans, and refuses those that cannot be bound. */
   @Override
   public void start() {
-    if (!this.running) {
-      this.running = true;
-      this.beans = this.beans.isEmpty() ? this.finder.get() : this.beans;
-    }
+    this.beans = this.finder.get();
   }
 
   /** Stops nothing: the beans stop with the leadership. */
   @Override
-  public void stop() {
-    this.running = false;
-  }
+  public void stop() {}
 
   @Override
   public boolean isRunning() {
-    return this.running;
+    return !this.beans.isEmpty();
   }
 
   /** Before any other life cycle starts. */
@@ -114,8 +114,28 @@ public final class LeaderBoundBeans
       return;
     }
     if (event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent) {
-      this.beans.forEach(LeaderBoundBean::open);
+      open();
     } else if (event instanceof ContextStoppedEvent || event instanceof ContextClosedEvent) {
+      close();
+    }
+  }
+
+  private void open() {
+    if (this.checks == null && !this.beans.isEmpty()) {
+      ScheduledExecutorService checks =
+          Executors.newScheduledThreadPool(this.beans.size(), this.threads);
+      this.checks = checks;
+      this.beans.forEach((bean) -> {
+        bean.open();
+        var unused = checks.scheduleWithFixedDelay(bean::check, 0, 1, TimeUnit.SECONDS);
+      });
+    }
+  }
+
+  private void close() {
+    if (this.checks != null) {
+      this.checks.shutdown();
+      this.checks = null;
       this.beans.forEach(LeaderBoundBean::close);
       awaitStop();
     }

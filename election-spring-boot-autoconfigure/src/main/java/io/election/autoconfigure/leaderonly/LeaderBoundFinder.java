@@ -13,11 +13,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
-import org.springframework.aop.scope.ScopedProxyUtils;
-import org.springframework.aot.hint.MemberCategory;
-import org.springframework.aot.hint.RuntimeHints;
-import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.beans.BeanWrapper;
 import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -92,13 +87,8 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
   }
 
   private void addBean(String name, Map<String, LeaderBoundBean> found) {
-    String place = "bean '%s'"
-        .formatted(
-            ScopedProxyUtils.isScopedTarget(name)
-                ? ScopedProxyUtils.getOriginalBeanName(name)
-                : name);
-    if (!this.beanFactory.isSingleton(name)
-        || this.beanFactory.containsBean(ScopedProxyUtils.getTargetBeanName(name))) {
+    String place = "bean '" + name + "'";
+    if (!this.beanFactory.isSingleton(name)) {
       throw unbound(place, "it is no singleton", "Give it the scope 'singleton'.");
     }
     List<String> elections =
@@ -202,16 +192,5 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
   private static ElectionSetupException unbound(String place, String obstacle, String remedy) {
     return new ElectionSetupException(
         "%s cannot be bound to the leadership: %s.".formatted(place, obstacle), remedy);
-  }
-
-  /** Keeps in a native image what is called by reflection. */
-  static final class Hints implements RuntimeHintsRegistrar {
-
-    @Override
-    public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
-      REGISTRIES.forEach((name) -> hints
-          .reflection()
-          .registerTypeIfPresent(loader, name, MemberCategory.INVOKE_PUBLIC_METHODS));
-    }
   }
 }

@@ -9,6 +9,7 @@ import io.election.autoconfigure.ElectionsConfiguration;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.autoconfigure.settings.StoreSettings;
 import java.time.InstantSource;
+import java.util.concurrent.ThreadFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
@@ -23,7 +24,6 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
-import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
@@ -33,7 +33,6 @@ import org.springframework.core.type.AnnotationMetadata;
     after = ElectionAutoConfiguration.class,
     afterName = "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration")
 @Import({ElectionsConfiguration.class, LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class})
-@ImportRuntimeHints(LeaderBoundFinder.Hints.class)
 @EnableConfigurationProperties(ElectionProperties.class)
 public final class LeaderOnlyAutoConfiguration {
 
@@ -85,25 +84,27 @@ public final class LeaderOnlyAutoConfiguration {
       LeaderOnlyCalls calls,
       ElectionProperties properties,
       Environment environment) {
+    ThreadFactory threads = threads(beanFactory.getBeanClassLoader());
     LeaderBoundBean.Shared shared = new LeaderBoundBean.Shared(
         calls,
         StoreSettings.startTimeout(properties),
-        later(beanFactory.getBeanClassLoader()),
+        (task) -> threads.newThread(task).start(),
         System::nanoTime,
         InstantSource.system());
     return new LeaderBoundBeans(
         new LeaderBoundFinder(beanFactory, methods, properties.leaderBound().listeners(), shared),
+        threads,
         properties.drainTimeout(environment));
   }
 
-  /** Runs tasks on threads that see the classes of the application. */
-  private static LeaderBoundBean.Later later(@Nullable ClassLoader loader) {
-    return LeaderBoundBean.Later.on((task) -> {
+  /** Creates threads that see the classes of the application. */
+  private static ThreadFactory threads(@Nullable ClassLoader loader) {
+    return (task) -> {
       Thread thread = new Thread(task, "election-leader-bound");
       thread.setContextClassLoader(loader);
       thread.setDaemon(true);
-      thread.start();
-    });
+      return thread;
+    };
   }
 
   /**

@@ -392,7 +392,8 @@ public final class LeaderOnlyCalls
       return this.election.isLeader() && !LeaderOnlyCalls.this.closed;
     }
 
-    private OptionalLong term() {
+    /** The term in which this node leads; 0 without terms, empty if it does not lead. */
+    OptionalLong term() {
       Leadership leadership = this.election.leadership().orElse(null);
       if (!mayBegin()) {
         return OptionalLong.empty(); // has the last word: a test may stub it

@@ -20,10 +20,8 @@ final class LeaderTaskLifecycle implements Lifecycle {
   public void start() {
     try {
       this.running = Objects.requireNonNull(this.task.start(), "the task returned null");
-    } catch (RuntimeException ex) {
-      throw ex;
     } catch (Exception ex) {
-      throw new IllegalStateException(ex);
+      throw ex instanceof RuntimeException runtime ? runtime : new IllegalStateException(ex);
     }
   }
 
@@ -35,10 +33,8 @@ final class LeaderTaskLifecycle implements Lifecycle {
       if (running != null) {
         running.close();
       }
-    } catch (RuntimeException ex) {
-      throw ex;
     } catch (Exception ex) {
-      throw new IllegalStateException(ex);
+      throw ex instanceof RuntimeException runtime ? runtime : new IllegalStateException(ex);
     }
   }
 

@@ -13,12 +13,12 @@ import io.election.autoconfigure.SwitchedElection;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.PriorityQueue;
+import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -63,6 +63,7 @@ class LeaderBoundBeanTest {
 
   @BeforeEach
   void open() {
+    this.time.check = this.bean::check;
     this.bean.open();
     this.time.pass(Duration.ZERO);
   }
@@ -311,7 +312,6 @@ class LeaderBoundBeanTest {
     this.bean.open();
     this.time.pass(Duration.ofSeconds(5));
     assertThat(this.consumer.history).containsExactly("start", "stop", "start");
-    assertThat(this.time.tasks).hasSize(1);
   }
 
   @Test
@@ -326,7 +326,7 @@ class LeaderBoundBeanTest {
     assertThat(this.consumer.history).containsExactly("start", "stop", "stop", "stop");
     this.consumer.callBack();
     assertThat(this.calls.isRunning("default")).isFalse();
-    assertThat(output).contains("the stop of leader-bound bean 'orders' failed");
+    assertThat(output).contains("leader-bound bean 'orders' could not be stopped");
   }
 
   @Test
@@ -374,22 +374,28 @@ class LeaderBoundBeanTest {
     this.consumer.callBack();
     this.time.pass(Duration.ofMinutes(2));
     assertThat(this.consumer.history).containsExactly("start", "stop");
-    assertThat(this.time.tasks).isEmpty();
   }
 
   @Test
-  void aTaskForWhichThereIsNoThreadIsTriedAgain(CapturedOutput output) {
-    AtomicInteger attempts = new AtomicInteger();
-    AtomicBoolean ran = new AtomicBoolean();
-    LeaderBoundBean.Later.on((task) -> {
-          if (attempts.incrementAndGet() == 1) {
-            throw new OutOfMemoryError("unable to create native thread");
-          }
-          task.run();
-        })
-        .run(Duration.ZERO, () -> ran.set(true));
-    await().untilTrue(ran);
-    assertThat(output).contains("no thread can be started for a leader-bound bean");
+  void aStartForWhichThereIsNoThreadIsTriedAgain(CapturedOutput output) {
+    this.time.full = true;
+    lead(1);
+    assertThat(this.bean.status().state()).isEqualTo("stopped");
+    this.time.full = false;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start");
+    assertThat(output).contains("leader-bound bean 'orders' gets no thread");
+  }
+
+  @Test
+  void aStopForWhichThereIsNoThreadIsTriedAgain() {
+    lead(1);
+    this.time.full = true;
+    lose(1);
+    assertThat(this.calls.isRunning("default")).isTrue();
+    this.time.full = false;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
   }
 
   /** On threads of its own, whatever the order of reports, starts, stops and calls back. */
@@ -404,15 +410,7 @@ class LeaderBoundBeanTest {
         calls.gate(""),
         strict,
         new LeaderBoundBean.Shared(
-            calls,
-            Duration.ofMinutes(1),
-            (delay, task) -> {
-              if (delay.isZero()) {
-                threads.execute(task);
-              }
-            },
-            System::nanoTime,
-            InstantSource.system()));
+            calls, Duration.ofMinutes(1), threads, System::nanoTime, InstantSource.system()));
     bean.open();
     Random random = new Random();
     for (long term = 1; term <= 50; term++) {
@@ -619,31 +617,39 @@ class LeaderBoundBeanTest {
     }
   }
 
-  /** A clock that stands still between steps, and the tasks that wait for it. */
-  private static final class Time implements LeaderBoundBean.Later {
+  /** A clock that stands still between steps, the tasks that wait for it, and a check a second. */
+  private static final class Time implements Executor {
 
-    private final PriorityQueue<Task> tasks =
-        new PriorityQueue<>(Comparator.comparingLong(Task::at));
+    private final Queue<Runnable> tasks = new ArrayDeque<>();
+
+    private Runnable check = () -> {};
+
+    private boolean full;
 
     private long nanos;
 
     @Override
-    public void run(Duration delay, Runnable task) {
-      this.tasks.add(new Task(this.nanos + delay.toNanos(), task));
+    public void execute(Runnable task) {
+      if (this.full) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+      this.tasks.add(task);
     }
 
     void pass(Duration duration) {
+      runTasks();
       long end = this.nanos + duration.toNanos();
-      for (Task next = this.tasks.peek();
-          next != null && next.at() <= end;
-          next = this.tasks.peek()) {
-        this.tasks.remove();
-        this.nanos = Math.max(this.nanos, next.at());
-        next.work().run();
+      while (this.nanos < end) {
+        this.nanos += Duration.ofSeconds(1).toNanos();
+        this.check.run();
+        runTasks();
       }
-      this.nanos = end;
+    }
+
+    private void runTasks() {
+      for (Runnable task = this.tasks.poll(); task != null; task = this.tasks.poll()) {
+        task.run();
+      }
     }
   }
-
-  private record Task(long at, Runnable work) {}
 }

@@ -141,7 +141,7 @@ class LeaderBoundTest {
   }
 
   private static boolean isRunning(ApplicationContext context) {
-    return context.getBean(LeaderBoundBeans.class).all().get(0).isRunning();
+    return context.getBean(LeaderBoundBeans.class).of("default").get(0).isRunning();
   }
 
   private static double running(ApplicationContext context) {
@@ -175,7 +175,8 @@ class LeaderBoundTest {
             Prototype.class,
             "bean 'prototype' cannot be bound to the leadership: it is no singleton.\nAction: Give it the scope 'singleton'."),
         arguments(
-            Scoped.class, "bean 'scoped' cannot be bound to the leadership: it is no singleton"),
+            Scoped.class,
+            "bean 'scopedTarget.scoped' cannot be bound to the leadership: it is no singleton"),
         arguments(
             TwoElections.class,
             "bean 'twice' cannot be bound to the leadership: its class and its definition name the elections"),
