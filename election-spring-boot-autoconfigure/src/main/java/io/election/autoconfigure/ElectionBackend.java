@@ -16,6 +16,9 @@ public interface ElectionBackend {
   /** The phase in which elections start and stop, above the web server's graceful shutdown. */
   int PHASE = Integer.MAX_VALUE - 512;
 
+  /** The bean that starts and stops the elections of a context. */
+  String LIFECYCLE = "electionLifecycle";
+
   /**
    * The name of the algorithm, for display.
    *

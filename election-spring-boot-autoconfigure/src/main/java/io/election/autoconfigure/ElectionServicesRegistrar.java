@@ -60,7 +60,7 @@ public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegi
     }
     RootBeanDefinition lifecycle = madeBy(ElectionLifecycle.class, "lifecycle");
     lifecycle.getConstructorArgumentValues().addIndexedArgumentValue(0, beanNames);
-    registry.registerBeanDefinition("electionLifecycle", lifecycle);
+    registry.registerBeanDefinition(ElectionBackend.LIFECYCLE, lifecycle);
   }
 
   private static RootBeanDefinition definition(String name) {

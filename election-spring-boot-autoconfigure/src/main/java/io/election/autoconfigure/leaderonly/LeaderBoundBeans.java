@@ -1,5 +1,6 @@
 package io.election.autoconfigure.leaderonly;
 
+import io.election.autoconfigure.ElectionBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationListener;
+import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ApplicationContextEvent;
 import org.springframework.context.event.ContextClosedEvent;
@@ -22,7 +24,7 @@ import org.springframework.context.event.ContextStoppedEvent;
 
 /**
  * The beans of an application context that run while this node leads. They may start once the
- * context is refreshed, and stop before anything else of it does, while this node still leads.
+ * context is refreshed, and stop before anything else of it does, while this node keeps its lease.
  */
 public final class LeaderBoundBeans
     implements SmartLifecycle,
@@ -116,7 +118,7 @@ public final class LeaderBoundBeans
     if (event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent) {
       open();
     } else if (event instanceof ContextStoppedEvent || event instanceof ContextClosedEvent) {
-      close();
+      close(event.getApplicationContext());
     }
   }
 
@@ -132,17 +134,21 @@ public final class LeaderBoundBeans
     }
   }
 
-  private void close() {
+  /** Lets the election wait for the stops, so that one that hangs is waited for once. */
+  private void close(ApplicationContext context) {
     if (this.checks != null) {
       this.checks.shutdown();
       this.checks = null;
+      long deadline = System.nanoTime() + this.drainTimeout.toNanos();
       this.beans.forEach(LeaderBoundBean::close);
-      awaitStop();
+      if (context.containsLocalBean(ElectionBackend.LIFECYCLE)) {
+        context.getBean(ElectionBackend.LIFECYCLE, Lifecycle.class).stop();
+      }
+      awaitStop(deadline);
     }
   }
 
-  private void awaitStop() {
-    long deadline = System.nanoTime() + this.drainTimeout.toNanos();
+  private void awaitStop(long deadline) {
     try {
       for (LeaderBoundBean bean : this.beans) {
         bean.awaitStop(deadline - System.nanoTime());

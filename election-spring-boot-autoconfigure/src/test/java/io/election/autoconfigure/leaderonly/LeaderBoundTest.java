@@ -3,31 +3,45 @@ package io.election.autoconfigure.leaderonly;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.LeaderBound;
 import io.election.LeaderTask;
+import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
 import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.store.LeaseStore;
+import io.election.store.MemoryLeaseStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.MetricName;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.CustomScopeConfigurer;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -38,6 +52,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
+import org.springframework.context.support.SimpleThreadScope;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
 
 /** Beans of every kind are bound to the leadership, or refused by name. */
 class LeaderBoundTest {
@@ -86,6 +103,66 @@ class LeaderBoundTest {
         });
     assertThat(stopping.getCount()).isZero();
     assertThat(led).containsExactly(true, false);
+  }
+
+  /** So a stop that hangs delays the shutdown once, and what has stopped is handed back at once. */
+  @ParameterizedTest
+  @ValueSource(strings = {"First", "First,Second", "ManualAllocation,Second"})
+  void anElectionThatHasWorkBoundToItEndsWithIt(String algorithm) {
+    List<Boolean> led = new CopyOnWriteArrayList<>();
+    AtomicReference<ElectionService> election = new AtomicReference<>();
+    new ApplicationContextRunner()
+        .withConfiguration(MysqlNode.STARTER)
+        .withBean("firstLeaseStore", LeaseStore.class, () -> store("first"))
+        .withBean("secondLeaseStore", LeaseStore.class, () -> store("second"))
+        .withBean(LeaderTask.class, () -> () -> {
+          led.add(election.get().isLeader());
+          return () -> {
+            await().until(() -> !election.get().isLeader());
+            led.add(false);
+          };
+        })
+        .withPropertyValues(
+            "spring.application.name=default",
+            "as.election.node-id=a",
+            "as.election.manual.leader-id=a",
+            "as.election.algorithm=" + algorithm,
+            "as.election.lease-duration=1500ms",
+            "as.election.renew-interval=100ms",
+            "as.election.operation-timeout=500ms",
+            "as.election.drain-timeout=1m")
+        .run((context) -> {
+          election.set(context.getBean(ElectionService.class));
+          await().until(() -> isRunning(context));
+          LeaderBoundBeans beans = context.getBean(LeaderBoundBeans.class);
+          context.close();
+          assertThat(beans.of("default").get(0).state()).isEqualTo("stopped");
+        });
+    assertThat(led).containsExactly(true, false);
+  }
+
+  private static LeaseStore store(String name) {
+    return new MemoryLeaseStore() {
+      @Override
+      public String name() {
+        return name;
+      }
+    };
+  }
+
+  /** As devtools do with their restarts. */
+  @Test
+  void aContextThatIsClosedLeavesNoThread() {
+    ClassLoader loader = new FilteredClassLoader("none");
+    ApplicationContextRunner restarted =
+        this.leader.withClassLoader(loader).withBean(LeaderTask.class, () -> () -> () -> {});
+    for (int i = 0; i < 2; i++) {
+      restarted.run((context) -> awaitState(context, "running"));
+      await()
+          .until(() -> Thread.getAllStackTraces().keySet().stream()
+              .noneMatch((thread) -> thread.getName().equals("election-leader-bound")
+                  && thread.getContextClassLoader() == loader));
+    }
   }
 
   @Test
@@ -178,6 +255,9 @@ class LeaderBoundTest {
             Scoped.class,
             "bean 'scopedTarget.scoped' cannot be bound to the leadership: it is no singleton"),
         arguments(
+            Refreshed.class,
+            "bean 'scopedTarget.refreshed' cannot be bound to the leadership: it is no singleton"),
+        arguments(
             TwoElections.class,
             "bean 'twice' cannot be bound to the leadership: its class and its definition name the elections"),
         arguments(
@@ -194,6 +274,42 @@ class LeaderBoundTest {
             this.leader.withPropertyValues("as.election.leader-bound.listeners=orders")))
         .contains(
             "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: no listener container has this id; known are [].");
+  }
+
+  @Test
+  void listenersOfSeveralElectionsRunWhereTheirElectionsAreLed() {
+    Registry registry = new Registry();
+    this.listeners(registry, "orders, invoices@billing").run((context) -> {
+      await().until(() -> registry.container("orders").isRunning());
+      await().until(() -> registry.container("invoices").isRunning());
+      assertThat(registry.container("others").isRunning()).isTrue();
+      context.getBean("electionService:billing", ElectionService.class).lostLeader();
+      await().until(() -> !registry.container("invoices").isRunning());
+      assertThat(registry.container("orders").isRunning()).isTrue();
+    });
+  }
+
+  @Test
+  void aListenerThatIsBoundTwiceIsRefused() {
+    assertThat(StartFailure.text(this.listeners(new Registry(), "orders,orders@billing")))
+        .contains(
+            "'orders' is bound to the leadership twice.\nAction: Name it once: by @LeaderBound, or in as.election.leader-bound.listeners.");
+  }
+
+  @Test
+  void aListenerThatCannotBeKeptFromStartingIsRefused() {
+    Registry registry = new Registry();
+    registry.containers.put("orders", mock(MessageListenerContainer.class));
+    given(registry.container("orders").isAutoStartup()).willReturn(true);
+    assertThat(StartFailure.text(this.listeners(registry, "orders")))
+        .contains(
+            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: Spring starts it on each node, since isAutoStartup() is true.");
+  }
+
+  private ApplicationContextRunner listeners(Registry registry, String ids) {
+    return this.leader
+        .withBean(KafkaListenerEndpointRegistry.class, () -> registry)
+        .withPropertyValues("as.election.leader-bound.listeners=" + ids);
   }
 
   @Test
@@ -235,6 +351,78 @@ class LeaderBoundTest {
           pausable.restart();
           await().until(() -> isRunning(context));
         });
+  }
+
+  /** Starts its containers as that of Kafka does. */
+  static final class Registry extends KafkaListenerEndpointRegistry {
+
+    private final Map<String, MessageListenerContainer> containers = new LinkedHashMap<>();
+
+    Registry() {
+      List.of("orders", "invoices", "others")
+          .forEach((id) -> this.containers.put(id, new Container()));
+    }
+
+    MessageListenerContainer container(String id) {
+      return Objects.requireNonNull(this.containers.get(id));
+    }
+
+    @Override
+    public Set<String> getListenerContainerIds() {
+      return this.containers.keySet();
+    }
+
+    @Override
+    public @Nullable MessageListenerContainer getListenerContainer(String id) {
+      return this.containers.get(id);
+    }
+
+    @Override
+    public void start() {
+      this.containers.values().stream()
+          .filter(SmartLifecycle::isAutoStartup)
+          .forEach(Lifecycle::start);
+    }
+  }
+
+  private static final class Container implements MessageListenerContainer {
+
+    private volatile boolean running;
+
+    private boolean autoStartup = true;
+
+    @Override
+    public void setupMessageListener(Object messageListener) {}
+
+    @Override
+    public Map<String, Map<MetricName, ? extends Metric>> metrics() {
+      return Map.of();
+    }
+
+    @Override
+    public boolean isAutoStartup() {
+      return this.autoStartup;
+    }
+
+    @Override
+    public void setAutoStartup(boolean autoStartup) {
+      this.autoStartup = autoStartup;
+    }
+
+    @Override
+    public void start() {
+      this.running = true;
+    }
+
+    @Override
+    public void stop() {
+      this.running = false;
+    }
+
+    @Override
+    public boolean isRunning() {
+      return this.running;
+    }
   }
 
   /** Collects what runs. */
@@ -405,6 +593,29 @@ class LeaderBoundTest {
     @Scope(scopeName = BeanDefinition.SCOPE_PROTOTYPE, proxyMode = ScopedProxyMode.INTERFACES)
     Worker scoped() {
       return new Worker("scoped", new Running());
+    }
+  }
+
+  /** As with Spring Cloud's {@code @RefreshScope}. */
+  @Configuration(proxyBeanMethods = false)
+  static class Refreshed {
+
+    @Bean
+    static CustomScopeConfigurer scopes() {
+      CustomScopeConfigurer scopes = new CustomScopeConfigurer();
+      scopes.addScope("refresh", new SimpleThreadScope());
+      return scopes;
+    }
+
+    @Bean
+    Running running() {
+      return new Running();
+    }
+
+    @Bean
+    @Scope(scopeName = "refresh", proxyMode = ScopedProxyMode.TARGET_CLASS)
+    AnnotatedWorker refreshed(Running running) {
+      return new AnnotatedWorker(running);
     }
   }
 
