@@ -183,6 +183,32 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void aLeadershipThatIsLostAndWonDuringTheStartBeginsAnotherRun() {
+    this.consumer.onStart = () -> {
+      this.consumer.onStart = () -> {};
+      lose(1);
+      lead(2);
+    };
+    lead(1);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    this.consumer.callBack();
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).hasSize(3);
+  }
+
+  @Test
+  void whatIsClosedDuringTheStartStopsAfterwards() {
+    this.consumer.onStart = this.bean::close;
+    lead(1);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(this.bean.status().failure()).isNull();
+    this.consumer.callBack();
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+  }
+
+  @Test
   void theStartIsInterruptedWhenTheLeaseIsOver() {
     List<Boolean> interrupted = new ArrayList<>();
     this.consumer.onStart = () -> {
@@ -348,6 +374,45 @@ class LeaderBoundBeanTest {
         .hasSize(3);
   }
 
+  @Test
+  void whatDoesNotSayWhetherItRunsGoesOnAndIsLoggedOnceAMinute(CapturedOutput output) {
+    lead(1);
+    this.consumer.unknown = "down";
+    this.time.pass(Duration.ofSeconds(65));
+    this.consumer.unknown = "down since 65 s";
+    this.time.pass(Duration.ofSeconds(65));
+    assertThat(this.consumer.history).containsExactly("start");
+    assertThat(output.getOut().lines().filter((line) -> line.contains("whether it runs")))
+        .hasSize(3);
+    lose(1);
+    this.consumer.callBack();
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+  }
+
+  @Test
+  void whatMayRunAfterAStopThatFailedIsStoppedAgain() {
+    lead(1);
+    this.consumer.unknown = "down";
+    this.consumer.stopFails = true;
+    lose(1);
+    assertThat(this.calls.isRunning("default")).isTrue();
+    this.consumer.stopFails = false;
+    this.time.pass(Duration.ofSeconds(1));
+    this.consumer.callBack();
+    assertThat(this.calls.isRunning("default")).isFalse();
+  }
+
+  @Test
+  void anElectionThatDoesNotSayWhetherThisNodeLeadsHasNoLeader(CapturedOutput output) {
+    lead(1);
+    this.election.unknown = true;
+    this.time.pass(Duration.ofSeconds(65));
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(output.getOut().lines().filter((line) -> line.contains("whether this node leads")))
+        .hasSize(2);
+  }
+
   /** Such as a loop in start(), which would go on when other nodes lead. */
   @Test
   void aStartThatDoesNotEndIsLoggedOnceAMinuteAndStoppedOnceTheLeadershipIsOver(
@@ -468,10 +533,15 @@ class LeaderBoundBeanTest {
 
     private int losses;
 
+    private boolean unknown;
+
     private @Nullable Duration lease = Duration.ofSeconds(10);
 
     @Override
     public boolean isLeader() {
+      if (this.unknown) {
+        throw new IllegalStateException("expected");
+      }
       return this.term > 0;
     }
 
@@ -506,6 +576,8 @@ class LeaderBoundBeanTest {
     private boolean running;
 
     private boolean stopFails;
+
+    private @Nullable String unknown;
 
     private int activeConsumers = 1;
 
@@ -544,6 +616,9 @@ class LeaderBoundBeanTest {
 
     @Override
     public boolean isRunning() {
+      if (this.unknown != null) {
+        throw new IllegalStateException(this.unknown);
+      }
       return this.running;
     }
 
