@@ -363,8 +363,7 @@ final class Agent implements SmartLifecycle {
     this.freshest.withdraw();
     try {
       this.server.rebuild(
-          donor.host(),
-          donor.port(),
+          donor.address(),
           this.properties.replicationUsername(),
           this.properties.replicationPassword());
     } catch (SQLException ex) {

@@ -10,6 +10,7 @@ import io.election.lease.Elector;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
 import io.election.zookeeper.ZookeeperFence;
+import java.util.Map;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
@@ -29,6 +30,8 @@ class AgentConfiguration {
 
   private static final String SERVER = "as.failover.server";
 
+  private static final String ADDRESS = "[\\w.-]+:\\d+";
+
   private static final String ALGORITHM = "as.election.algorithm";
 
   @Bean
@@ -38,31 +41,37 @@ class AgentConfiguration {
         "as.election.eligible",
         false,
         "each server of the set must publish its position when the source is gone, and only candidates do");
+    Map<String, String> servers = properties.servers();
     require(
-        properties.servers().contains(properties.server()),
+        servers.containsKey(properties.server()),
         SERVER,
         properties.server(),
-        "it must be one of as.failover.servers, which are " + properties.servers());
+        "it must be one of as.failover.servers, which are " + servers.keySet());
     require(
-        properties.servers().stream().distinct().count() == properties.servers().size()
-            && properties.servers().size() > 1
-            && properties.servers().stream().noneMatch((name) -> name.matches(".*\\s.*|")),
+        servers.size() > 1
+            && servers.keySet().stream().noneMatch((name) -> name.matches(".*\\s.*|"))
+            && servers.values().stream().allMatch((address) -> address.matches(ADDRESS))
+            && servers.values().stream().distinct().count() == servers.size(),
         "as.failover.servers",
-        properties.servers(),
-        "it must name the servers of the set, at least two, each once and without spaces");
+        servers,
+        "it must have an address, host:port, for each server of the set, at least two, by names without spaces");
+    require(
+        (properties.tls().mode() == Tls.Mode.VERIFY) == (properties.tls().ca() != null),
+        "as.failover.tls.ca",
+        properties.tls().ca(),
+        "it is needed for as.failover.tls.mode=verify, and for no other");
     String initial = properties.initialSource();
     require(
-        initial == null || properties.servers().contains(initial),
+        initial == null || servers.containsKey(initial),
         "as.failover.initial-source",
         initial,
-        "it must be one of as.failover.servers, which are " + properties.servers());
+        "it must be one of as.failover.servers, which are " + servers.keySet());
     require(
         properties.acknowledgingReplicas() >= 0
-            && properties.acknowledgingReplicas() < properties.servers().size(),
+            && properties.acknowledgingReplicas() < servers.size(),
         "as.failover.acknowledging-replicas",
         properties.acknowledgingReplicas(),
-        "it must be between 0 and the number of replicas, which is "
-            + (properties.servers().size() - 1));
+        "it must be between 0 and the number of replicas, which is " + (servers.size() - 1));
     return new FreshestFirst(properties);
   }
 
@@ -75,11 +84,13 @@ class AgentConfiguration {
 
   @Bean(destroyMethod = "")
   MysqlServer mysqlServer(AgentProperties properties) {
-    return new MysqlServer(properties.url(), properties.username(), properties.password());
+    return new MysqlServer(
+        properties.url(), properties.username(), properties.password(), properties.tls());
   }
 
   @Bean(destroyMethod = "")
   Promotions promotions(
+      AgentProperties properties,
       Environment environment,
       ElectionService election,
       ObjectProvider<EtcdFence> etcd,
@@ -88,18 +99,18 @@ class AgentConfiguration {
       ObjectProvider<CommitFence> mysql) {
     EtcdFence fence = etcd.getIfAvailable();
     if (fence != null) {
-      return new EtcdPromotions(fence, election);
+      return new EtcdPromotions(fence, election, properties);
     }
     ZookeeperFence other = zookeeper.getIfAvailable();
     if (other != null) {
-      return new ZookeeperPromotions(other, election);
+      return new ZookeeperPromotions(other, election, properties);
     }
     require(
         mysql.getIfAvailable() != null,
         ALGORITHM,
         environment.getProperty(ALGORITHM),
         "the agents can elect over Etcd, Zookeeper or Mysql");
-    return new MysqlPromotions(database.getObject(), mysql.getObject(), election);
+    return new MysqlPromotions(database.getObject(), mysql.getObject(), election, properties);
   }
 
   /** The database of the election, which must not be one of the set's servers. */

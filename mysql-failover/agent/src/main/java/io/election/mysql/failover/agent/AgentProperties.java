@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -10,11 +11,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * Settings of the agent.
  *
  * @param server Name of the server beside this agent; one of 'as.failover.servers'.
- * @param servers Names of all servers of the set.
+ * @param servers Addresses, {@code host:port}, at which the servers of the set reach each other, by
+ *     name; the same at all agents.
  * @param initialSource Name of the server that becomes the first source of a set that has never had
  *     one.
- * @param host Host at which the other servers and agents reach this server.
- * @param port Port at which the other servers and agents reach this server.
  * @param url JDBC URL with which the agent connects to its own server, without a database.
  * @param username User of the agent on its own server.
  * @param password Password of that user.
@@ -34,14 +34,13 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param killServer Command that kills this server at once, for instance 'systemctl kill -s KILL
  *     mysqld'. It runs if the server does not become read-only in time.
  * @param hookTimeout Time that each of these commands may take before it is killed.
+ * @param tls Security of connections to other servers.
  */
 @ConfigurationProperties("as.failover")
 record AgentProperties(
     String server,
-    List<String> servers,
+    Map<String, String> servers,
     @Nullable String initialSource,
-    String host,
-    @DefaultValue("3306") int port,
     String url,
     String username,
     @DefaultValue("") String password,
@@ -54,9 +53,25 @@ record AgentProperties(
     @DefaultValue List<String> onPromote,
     @DefaultValue List<String> onDemote,
     @DefaultValue List<String> killServer,
-    @DefaultValue("2s") Duration hookTimeout) {
+    @DefaultValue("2s") Duration hookTimeout,
+    @DefaultValue Tls tls) {
 
+  /** Returns the address of this server. */
   String address() {
-    return this.host + ":" + this.port;
+    return address(this.server);
+  }
+
+  /**
+   * Returns the address of a server, to which this agent may send credentials.
+   *
+   * @throws IllegalArgumentException if it is not a server of the set
+   */
+  String address(String name) {
+    String address = this.servers.get(name);
+    if (address == null) {
+      throw new IllegalArgumentException("%s is not one of as.failover.servers, which are %s"
+          .formatted(name, this.servers.keySet()));
+    }
+    return address;
   }
 }

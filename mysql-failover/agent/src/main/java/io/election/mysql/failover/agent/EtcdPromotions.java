@@ -16,11 +16,13 @@ final class EtcdPromotions implements Promotions {
 
   private final EtcdFence fence;
   private final ElectionService election;
+  private final AgentProperties settings;
   private final ByteString key;
 
-  EtcdPromotions(EtcdFence fence, ElectionService election) {
+  EtcdPromotions(EtcdFence fence, ElectionService election, AgentProperties settings) {
     this.fence = fence;
     this.election = election;
+    this.settings = settings;
     this.key = ByteString.copyFromUtf8("/mysql-failover/" + election.serviceId());
   }
 
@@ -35,7 +37,7 @@ final class EtcdPromotions implements Promotions {
         .getResponseRange()
         .getKvsList()
         .stream()
-        .map((found) -> Promotion.parse(found.getValue().toStringUtf8()))
+        .map((found) -> Promotion.parse(found.getValue().toStringUtf8(), this.settings))
         .findFirst();
   }
 

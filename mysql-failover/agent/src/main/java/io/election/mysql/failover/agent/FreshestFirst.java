@@ -77,7 +77,7 @@ final class FreshestFirst implements Precedence {
   FreshestFirst(AgentProperties properties) {
     this.server = properties.server();
     this.address = properties.address();
-    this.servers = new TreeSet<>(properties.servers());
+    this.servers = new TreeSet<>(properties.servers().keySet());
     this.contradictions = new Contradictions(this.servers);
     this.acknowledging = properties.acknowledgingReplicas();
     this.wait = properties.positionWait();

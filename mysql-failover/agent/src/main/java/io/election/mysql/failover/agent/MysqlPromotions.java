@@ -27,12 +27,15 @@ final class MysqlPromotions implements Promotions {
   private final DataSource database;
   private final CommitFence fence;
   private final ElectionService election;
+  private final AgentProperties settings;
   private boolean hasTable;
 
-  MysqlPromotions(DataSource database, CommitFence fence, ElectionService election) {
+  MysqlPromotions(
+      DataSource database, CommitFence fence, ElectionService election, AgentProperties settings) {
     this.database = database;
     this.fence = fence;
     this.election = election;
+    this.settings = settings;
   }
 
   @Override
@@ -42,7 +45,9 @@ final class MysqlPromotions implements Promotions {
             "SELECT promotion FROM mysql_failover_promotion WHERE service_id = ?")) {
       statement.setString(1, this.election.serviceId());
       try (ResultSet row = statement.executeQuery()) {
-        return row.next() ? Optional.of(Promotion.parse(row.getString(1))) : Optional.empty();
+        return row.next()
+            ? Optional.of(Promotion.parse(row.getString(1), this.settings))
+            : Optional.empty();
       }
     } catch (SQLException ex) {
       throw new LeaseStoreException("The database of the election does not answer: " + ex, ex);

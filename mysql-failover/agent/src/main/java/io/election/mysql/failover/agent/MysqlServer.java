@@ -56,6 +56,7 @@ final class MysqlServer implements AutoCloseable {
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final ServerConnection connection;
+  private final Tls tls;
 
   /**
    * The instant, by the monotonic clock, by which the guard has acted if it is not notified again.
@@ -70,12 +71,16 @@ final class MysqlServer implements AutoCloseable {
   /** Whether the data contain a term, as last seen. */
   private boolean hasTerm = true;
 
-  MysqlServer(String url, String user, String password) {
-    this(new ServerConnection(url, user, password, PATIENCE));
+  /**
+   * @param tls the security of its connections to other servers
+   */
+  MysqlServer(String url, String user, String password, Tls tls) {
+    this(new ServerConnection(url, user, password, PATIENCE), tls);
   }
 
-  private MysqlServer(ServerConnection connection) {
+  private MysqlServer(ServerConnection connection, Tls tls) {
     this.connection = connection;
+    this.tls = tls;
   }
 
   /** Returns the rows of a query. */
@@ -171,7 +176,7 @@ final class MysqlServer implements AutoCloseable {
    * @param patience the time limit for each answer
    */
   MysqlServer another(Duration patience) {
-    return new MysqlServer(this.connection.another(patience));
+    return new MysqlServer(this.connection.another(patience), this.tls);
   }
 
   /** Reconnects, and from now on limits the time for each answer. */
@@ -407,7 +412,7 @@ final class MysqlServer implements AutoCloseable {
    * @throws SQLException if the clone failed, with {@link #CLONE_DONOR_ERROR} if the source was the
    *     cause; also if the server shut down
    */
-  void rebuild(String host, int port, String user, String password) throws SQLException {
+  void rebuild(String address, String user, String password) throws SQLException {
     stopReplica();
     execute(
         "SET GLOBAL " + ServerState.NOT_WHOLE,
@@ -427,12 +432,18 @@ final class MysqlServer implements AutoCloseable {
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
-          "SET GLOBAL clone_valid_donor_list = '%s:%s'".formatted(literal(host), port),
+          "SET GLOBAL clone_valid_donor_list = '%s'".formatted(literal(address)),
+          "SET GLOBAL clone_ssl_ca = '%s'".formatted(this.tls.ofServer()),
           // Not earlier: a server without a source counts as having all that it acknowledged,
           // unless a clone into it has begun.
           "RESET REPLICA ALL",
-          "CLONE INSTANCE FROM '%s'@'%s':%s IDENTIFIED BY '%s'"
-              .formatted(literal(user), literal(host), port, literal(password)));
+          "CLONE INSTANCE FROM '%s'@'%s':%s IDENTIFIED BY '%s' %s"
+              .formatted(
+                  literal(user),
+                  host(address),
+                  port(address),
+                  literal(password),
+                  this.tls.ofClone()));
     } catch (SQLException ex) {
       if (ex.getErrorCode() == CLONE_DONOR_ERROR) {
         execute("SET GLOBAL super_read_only = ON"); // the server continues with its old data
@@ -446,7 +457,7 @@ final class MysqlServer implements AutoCloseable {
    * that were received but not applied, so the server may lack what it acknowledged until it has
    * caught up.
    */
-  void follow(String host, int port, String user, String password) throws SQLException {
+  void follow(String address, String user, String password) throws SQLException {
     stopReplica();
     ServerState state = state();
     if (!state.executed().contains(state.received())) {
@@ -459,10 +470,23 @@ final class MysqlServer implements AutoCloseable {
         "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
         """
         CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %s, SOURCE_USER = '%s',
-            SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1,
+            SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, %s,
             SOURCE_CONNECT_RETRY = 1, SOURCE_HEARTBEAT_PERIOD = 1
-        """.formatted(literal(host), port, literal(user), literal(password)),
+        """.formatted(
+                host(address),
+                port(address),
+                literal(user),
+                literal(password),
+                this.tls.ofReplication()),
         "START REPLICA");
+  }
+
+  private static String host(String address) {
+    return literal(address.substring(0, address.lastIndexOf(':')));
+  }
+
+  private static String port(String address) {
+    return address.substring(address.lastIndexOf(':') + 1);
   }
 
   private static String literal(String text) {

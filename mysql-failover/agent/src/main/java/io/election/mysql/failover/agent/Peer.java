@@ -40,7 +40,7 @@ record Peer(
     login.setProperty("password", properties.replicationPassword());
     login.setProperty("connectTimeout", "1000");
     login.setProperty("socketTimeout", "1000");
-    login.setProperty("allowPublicKeyRetrieval", "true");
+    properties.tls().configure(login);
     try (Connection connection = connect(address, login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(

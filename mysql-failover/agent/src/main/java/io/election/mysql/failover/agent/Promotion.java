@@ -17,8 +17,8 @@ import java.util.Set;
  * @param term the number of the promotion
  * @param server the name of the source
  * @param uuid the {@code server_uuid} of the source
- * @param host the host at which the source is reached
- * @param port the port at which the source is reached
+ * @param address the address of the source. It is not in the record, but in the settings of each
+ *     agent: whoever writes the record cannot ask for a login elsewhere
  * @param position the transactions that the source had executed when it was promoted, before it
  *     accepted writes
  * @param electionTerm the election term in which the agent of the source leads
@@ -29,14 +29,13 @@ record Promotion(
     long term,
     String server,
     String uuid,
-    String host,
-    int port,
+    String address,
     GtidSet position,
     long electionTerm,
     int acknowledging) {
 
   private static final List<String> NAMES =
-      List.of("term", "server", "uuid", "host", "port", "position", "election", "acknowledging");
+      List.of("term", "server", "uuid", "position", "election", "acknowledging");
 
   private static final String REMEDY =
       "Write it again (mysql-failover/README.md, \"When the election itself fails\")";
@@ -76,8 +75,7 @@ record Promotion(
         same.map(Promotion::term).orElse(newest + 1),
         properties.server(),
         applied.uuid(),
-        properties.host(),
-        properties.port(),
+        properties.address(),
         same.map(Promotion::position).orElse(applied.executed()),
         electionTerm,
         freshest.acknowledging(applied.executed()));
@@ -115,17 +113,11 @@ record Promotion(
     return "";
   }
 
-  String address() {
-    return this.host + ":" + this.port;
-  }
-
   String print() {
     Properties text = new Properties();
     text.setProperty("term", Long.toString(this.term));
     text.setProperty("server", this.server);
     text.setProperty("uuid", this.uuid);
-    text.setProperty("host", this.host);
-    text.setProperty("port", Integer.toString(this.port));
     text.setProperty("position", this.position.toString());
     text.setProperty("election", Long.toString(this.electionTerm));
     text.setProperty("acknowledging", Integer.toString(this.acknowledging));
@@ -141,9 +133,10 @@ record Promotion(
   /**
    * Parses a promotion.
    *
+   * @param settings the settings with the addresses of the servers
    * @throws IllegalArgumentException if the text is not a promotion
    */
-  static Promotion parse(String text) {
+  static Promotion parse(String text, AgentProperties settings) {
     Properties found = new Properties();
     try {
       found.load(new StringReader(text));
@@ -161,8 +154,7 @@ record Promotion(
           Long.parseLong(found.getProperty("term")),
           found.getProperty("server"),
           found.getProperty("uuid"),
-          found.getProperty("host"),
-          Integer.parseInt(found.getProperty("port")),
+          settings.address(found.getProperty("server")),
           GtidSet.parse(found.getProperty("position")),
           Long.parseLong(found.getProperty("election")),
           Integer.parseInt(found.getProperty("acknowledging")));

@@ -234,8 +234,7 @@ final class ReplicaDuty {
         source.server(),
         source.term());
     this.server.follow(
-        source.host(),
-        source.port(),
+        source.address(),
         this.properties.replicationUsername(),
         this.properties.replicationPassword());
     this.connected = true; // soon

@@ -152,7 +152,6 @@ final class ServerConnection implements AutoCloseable {
     login.setProperty("password", this.password);
     login.setProperty("connectTimeout", "1000");
     login.setProperty("socketTimeout", Long.toString(this.patience.toMillis()));
-    login.setProperty("allowPublicKeyRetrieval", "true");
     login.setProperty("allowMultiQueries", "true");
     login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
     // The agent's statements are not replicated, unless it enables that. The guard counts in the

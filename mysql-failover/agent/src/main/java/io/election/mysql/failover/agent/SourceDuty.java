@@ -394,7 +394,7 @@ class SourceDuty {
         long began = System.nanoTime();
         drain();
         GtidSet executed = this.server.state().executed();
-        awaitCaughtUp(request.target(), position.address(), executed);
+        awaitCaughtUp(request.target(), executed);
         this.server.endClients();
         this.election.designate(
             member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
@@ -434,7 +434,8 @@ class SourceDuty {
     }
   }
 
-  private void awaitCaughtUp(String target, String address, GtidSet executed) throws Exception {
+  private void awaitCaughtUp(String target, GtidSet executed) throws Exception {
+    String address = this.properties.address(target);
     long deadline = System.nanoTime() + this.properties.positionWait().toNanos();
     while (true) {
       GtidSet caughtUp;

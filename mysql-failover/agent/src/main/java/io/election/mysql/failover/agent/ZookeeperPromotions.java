@@ -22,14 +22,16 @@ final class ZookeeperPromotions implements Promotions {
 
   private final ZookeeperFence fence;
   private final ElectionService election;
+  private final AgentProperties settings;
   private final String path;
 
   /** Written before each read, so that a quorum confirms the read. */
   private final String clock;
 
-  ZookeeperPromotions(ZookeeperFence fence, ElectionService election) {
+  ZookeeperPromotions(ZookeeperFence fence, ElectionService election, AgentProperties settings) {
     this.fence = fence;
     this.election = election;
+    this.settings = settings;
     this.path = FOLDER + "/" + election.serviceId().replace("~", "~~").replace("/", "~s");
     this.clock = this.path + "~clock";
   }
@@ -48,7 +50,7 @@ final class ZookeeperPromotions implements Promotions {
     if (results.get(0).get(0) instanceof OpResult.SetDataResult
         && results.get(1).get(0) instanceof OpResult.GetDataResult found) {
       String text = new String(found.getData(), UTF_8);
-      return text.isEmpty() ? Optional.empty() : Optional.of(Promotion.parse(text));
+      return text.isEmpty() ? Optional.empty() : Optional.of(Promotion.parse(text, this.settings));
     }
     throw new LeaseStoreException("ZooKeeper did not return the last promotion at %s: %s, %s"
         .formatted(this.path, code(results.get(0)), code(results.get(1))));

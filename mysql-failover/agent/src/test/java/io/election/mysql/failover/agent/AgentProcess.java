@@ -81,20 +81,25 @@ final class AgentProcess implements AutoCloseable {
 
   /** Returns the properties of the agent of a server, except its HTTP port. */
   static List<String> arguments(
-      Server server, Collection<String> servers, String service, String etcd) {
-    return List.of(
+      Server server, Collection<Server> servers, String service, String etcd) {
+    List<String> arguments = new ArrayList<>(List.of(
         "--as.election.service-id=" + service,
         "--as.election.node-id=agent-" + server.name,
         "--as.election.etcd.endpoints=" + etcd,
         "--as.failover.server=" + server.name,
-        "--as.failover.servers=" + String.join(",", servers),
         "--as.failover.initial-source=a",
-        "--as.failover.host=" + server.host(),
         "--as.failover.url=" + server.url(),
         "--as.failover.username=root",
         "--as.failover.password=" + ReplicationSet.PASSWORD,
         "--as.failover.replication-username=replica",
-        "--as.failover.replication-password=" + ReplicationSet.PASSWORD);
+        "--as.failover.replication-password=" + ReplicationSet.PASSWORD));
+    servers.forEach((each) -> arguments.add(address(each)));
+    return arguments;
+  }
+
+  /** Returns the property with the address of a server. */
+  static String address(Server server) {
+    return "--as.failover.servers.%s=%s:3306".formatted(server.name, server.host());
   }
 
   private static Path tokenFile(Path log) {

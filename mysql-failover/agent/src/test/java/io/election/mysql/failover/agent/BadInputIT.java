@@ -1,12 +1,15 @@
 package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionOperations;
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
+import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -71,8 +74,11 @@ class BadInputIT {
   }
 
   private ConfigurableApplicationContext run(String server, String... more) {
-    List<String> arguments = new ArrayList<>(
-        AgentProcess.arguments(this.set.get(server), SERVERS, this.service, this.etcd.url()));
+    List<String> arguments = new ArrayList<>(AgentProcess.arguments(
+        this.set.get(server),
+        SERVERS.stream().map(this.set::get).toList(),
+        this.service,
+        this.etcd.url()));
     for (String argument : more) {
       arguments.removeIf((each) -> each.startsWith(argument.replaceAll("=.*", "=")));
       if (!argument.endsWith("=")) {
@@ -293,13 +299,36 @@ class BadInputIT {
     awaitStatus(replica, Role.REPLICA);
   }
 
+  /** Who can write to etcd cannot ask for the password of replication. */
+  @Test
+  @Order(2)
+  void aRecordCannotNameAnotherAddress() throws Exception {
+    String source = settle();
+    String record = record();
+    String name = replica(source);
+    try (ServerSocket other = new ServerSocket(0)) {
+      other.setSoTimeout(1);
+      String address = "127.0.0.1:" + other.getLocalPort();
+      record(record
+          + "\naddress=%s\nhost=127.0.0.1\nport=%s".formatted(address, other.getLocalPort()));
+      stop(name);
+      this.set.get(name).execute("STOP REPLICA");
+      start(name);
+      awaitStatus(name, Role.REPLICA);
+      record(record.replace("server=" + source, "server=" + address));
+      awaitStatus(name, Role.UNKNOWN, address + " is not one of as.failover.servers");
+      assertThatThrownBy(other::accept).isInstanceOf(SocketTimeoutException.class);
+    }
+    record(record);
+  }
+
   /** The stranger has the data of the set. */
   @Test
   @Order(3)
   void aServerThatIsNoMemberNeitherJoinsNorLeads() throws Exception {
     String source = settle();
     try (ConfigurableApplicationContext x =
-        run("x", "--as.failover.servers=a,b,c,x", "--as.failover.initial-source=x")) {
+        run("x", AgentProcess.address(this.stranger), "--as.failover.initial-source=x")) {
       awaitStatus(
           x,
           Role.REFUSED,

@@ -94,7 +94,7 @@ class FailoverIT {
   }
 
   private List<String> arguments(Server server) {
-    return AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.endpoints);
+    return AgentProcess.arguments(server, this.set.servers.values(), this.service, this.endpoints);
   }
 
   private Status status(String server) {
@@ -556,7 +556,8 @@ class FailoverIT {
             .query(
                 "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_wait_sessions'")
             .equals("1"));
-    try (MysqlServer server = new MysqlServer(source.url(), "root", ReplicationSet.PASSWORD)) {
+    try (MysqlServer server =
+        new MysqlServer(source.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
       Future<Void> fenced = VitalThread.start("fence", () -> {
         server.fence();
         return null;
@@ -651,7 +652,8 @@ class FailoverIT {
     statements.add("SET SESSION gtid_next = AUTOMATIC");
     source.execute(statements.toArray(String[]::new));
     GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
-    try (MysqlServer server = new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD)) {
+    try (MysqlServer server =
+        new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
       patiently().until(() -> server.state().received().contains(written));
       assertThat(server.state().executed().contains(written)).isFalse();
     }
@@ -669,11 +671,12 @@ class FailoverIT {
     replica.execute("STOP REPLICA SQL_THREAD");
     source.execute("INSERT INTO orders.written VALUES (-8)");
     GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
-    try (MysqlServer server = new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD)) {
+    try (MysqlServer server =
+        new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
       patiently().until(() -> server.state().received().contains(written));
       server.noteWhole();
       assertThat(server.state().whole()).isTrue();
-      server.follow(source.host(), 3306, "replica", "wrong");
+      server.follow(source.host() + ":3306", "replica", "wrong");
       assertThat(server.state().received().contains(written)).isFalse();
       assertThat(server.state().whole()).isFalse();
     }
@@ -768,8 +771,6 @@ class FailoverIT {
               "term=1",
               "server=a",
               "uuid=" + source.query("SELECT @@GLOBAL.server_uuid"),
-              "host=" + source.host(),
-              "port=3306",
               "position=" + least,
               "election=0",
               "acknowledging=1"));
@@ -889,8 +890,7 @@ class FailoverIT {
         3,
         last.server(),
         last.uuid(),
-        last.host(),
-        last.port(),
+        last.address(),
         last.position(),
         last.electionTerm() - 1,
         last.acknowledging());

@@ -89,7 +89,7 @@ final class FailoverSet implements AutoCloseable {
           () -> (packet) -> 1);
       this.proxies.put(server.name, proxy);
       List<String> arguments = new ArrayList<>(AgentProcess.arguments(
-          server, this.set.servers.keySet(), "set", "http://127.0.0.1:" + proxy.port()));
+          server, this.set.servers.values(), "set", "http://127.0.0.1:" + proxy.port()));
       arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
       this.agents.put(
           server.name, new AgentProcess(arguments, folder.resolve(server.name + "-agent.log")));

@@ -12,6 +12,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ class FreshestFirstTest {
   private static final Status REPLICA = new Status(Status.Role.REPLICA, "", 3);
 
   private static final Promotion LAST =
-      new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 1), 7, 1);
+      new Promotion(1, "a", UUID_A, "a:3306", GtidSet.parse(GTIDS + 1), 7, 1);
 
   private final FreshestFirst freshest = new FreshestFirst(properties("b"));
 
@@ -49,10 +50,8 @@ class FreshestFirstTest {
       String server, int acknowledgingReplicas, Duration hookTimeout, String... servers) {
     return new AgentProperties(
         server,
-        List.of(servers),
+        Stream.of(servers).collect(Collectors.toMap((name) -> name, (name) -> name + ":3306")),
         "a",
-        server + ".example",
-        3306,
         "jdbc:mysql://b/",
         "root",
         "",
@@ -65,7 +64,8 @@ class FreshestFirstTest {
         List.of(),
         List.of(),
         List.of(),
-        hookTimeout);
+        hookTimeout,
+        ReplicationSet.TLS);
   }
 
   private static Position position(String server, long last) {
@@ -285,7 +285,7 @@ class FreshestFirstTest {
   }
 
   private static Promotion lastAcknowledgedBy(int replicas) {
-    return new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 1), 7, replicas);
+    return new Promotion(1, "a", UUID_A, "a:3306", GtidSet.parse(GTIDS + 1), 7, replicas);
   }
 
   @Test
@@ -371,7 +371,7 @@ class FreshestFirstTest {
           .isEqualTo(Kind.AT_ONCE);
     }
     // Nobody known has all that was acknowledged to the earlier source.
-    Promotion later = new Promotion(2, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 12), 7, 1);
+    Promotion later = new Promotion(2, "a", UUID_A, "a:3306", GtidSet.parse(GTIDS + 12), 7, 1);
     c.know(Optional.of(later));
     assertThat(turn(c, Duration.ofSeconds(9), false, restarted("x:3306")).reason())
         .contains("lacking acknowledged transactions: [b]");
@@ -402,8 +402,7 @@ class FreshestFirstTest {
     assertThat(this.freshest.isWithdrawn(Optional.of(members()))).isFalse();
     assertThat(this.freshest.isWithdrawn(Optional.of(members(own)))).isTrue();
     // After a later promotion, the position is no longer final.
-    this.freshest.know(
-        Optional.of(new Promotion(2, "c", "uuid-c", "c", 3306, GtidSet.EMPTY, 8, 1)));
+    this.freshest.know(Optional.of(new Promotion(2, "c", "uuid-c", "c:3306", GtidSet.EMPTY, 8, 1)));
     assertThat(this.freshest.isWithdrawn(Optional.of(members(position("b", 10)))))
         .isTrue();
   }
@@ -420,7 +419,7 @@ class FreshestFirstTest {
   /** The source was lost right after the first promotion of a new set. */
   @Test
   void theLastSourceIsElectedAgainThoughNoServerHasATransaction() {
-    Promotion first = new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.EMPTY, 7, 1);
+    Promotion first = new Promotion(1, "a", UUID_A, "a:3306", GtidSet.EMPTY, 7, 1);
     Position[] all = Stream.of("a", "b", "c")
         .map((each) -> position(each, uuid(each), LAST.electionTerm(), 0, ""))
         .toArray(Position[]::new);
@@ -452,7 +451,7 @@ class FreshestFirstTest {
           .containsAnyOf("uuid-x instead of " + UUID_A, "its GTIDs were reset")
           .endsWith("(mysql-failover/README.md, \"When the election itself fails\")");
     }
-    a.know(Optional.of(new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.EMPTY, 7, 1)));
+    a.know(Optional.of(new Promotion(1, "a", UUID_A, "a:3306", GtidSet.EMPTY, 7, 1)));
     Position reset = position("a", UUID_A, LAST.electionTerm(), 1, "");
     publish(a, reset);
     assertThat(turn(a, Duration.ofSeconds(9), false, reset, position("b", 10)).reason())

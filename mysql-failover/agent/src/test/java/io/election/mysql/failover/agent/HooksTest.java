@@ -42,7 +42,7 @@ class HooksTest {
     List<String> command =
         script("echo $AS_FAILOVER_SERVER $AS_FAILOVER_ADDRESS $AS_FAILOVER_TERM > $told");
     assertThat(this.hooks.run("on-promote", command, 7)).isTrue();
-    assertThat(told()).hasContent("b b.example:3306 7");
+    assertThat(told()).hasContent("b b:3306 7");
   }
 
   @Test

@@ -30,6 +30,9 @@ final class ReplicationSet implements AutoCloseable {
 
   static final String PASSWORD = "secret";
 
+  /** With the certificates that servers make for themselves. */
+  static final Tls TLS = new Tls(Tls.Mode.REQUIRED, null);
+
   static String url(String host, int port) {
     return "jdbc:mysql://%s:%d/?connectTimeout=1000&allowPublicKeyRetrieval=true"
         .formatted(host, port);
@@ -196,8 +199,12 @@ final class ReplicationSet implements AutoCloseable {
 
     /** Changes the UUID of the server at its next start. */
     void changeUuid(String uuid) {
-      this.container.copyFileToContainer(
-          Transferable.of("[auto]\nserver-uuid=%s\n".formatted(uuid)), "/var/lib/mysql/auto.cnf");
+      put("/var/lib/mysql/auto.cnf", "[auto]\nserver-uuid=%s\n".formatted(uuid));
+    }
+
+    /** Writes a file of the server's machine. */
+    void put(String path, String text) {
+      this.container.copyFileToContainer(Transferable.of(text), path);
     }
 
     /** Returns what the server has written to its error log. */

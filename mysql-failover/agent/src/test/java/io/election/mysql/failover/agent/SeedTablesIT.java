@@ -69,7 +69,7 @@ class SeedTablesIT {
 
   private void start(Server server, int acknowledging, String url) {
     List<String> arguments = new ArrayList<>(
-        AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.etcd.url()));
+        AgentProcess.arguments(server, this.set.servers.values(), this.service, this.etcd.url()));
     arguments.replaceAll((each) -> each.replace(server.url(), url));
     arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
     this.agents.put(

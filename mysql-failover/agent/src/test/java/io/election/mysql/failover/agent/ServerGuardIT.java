@@ -52,7 +52,8 @@ class ServerGuardIT {
   @BeforeEach
   void connect() {
     this.server = set.get("a");
-    this.agent = new MysqlServer(this.server.url(), "root", ReplicationSet.PASSWORD);
+    this.agent =
+        new MysqlServer(this.server.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS);
     awaitReadOnly();
   }
 
@@ -280,7 +281,8 @@ class ServerGuardIT {
         MysqlServer late = new MysqlServer(
             ReplicationSet.url("127.0.0.1", network.port()) + "&sslMode=DISABLED",
             "root",
-            ReplicationSet.PASSWORD)) {
+            ReplicationSet.PASSWORD,
+            ReplicationSet.TLS)) {
       held.set(network);
       long until = in(SILENCE);
       FutureTask<Void> opened = new FutureTask<>(() -> {

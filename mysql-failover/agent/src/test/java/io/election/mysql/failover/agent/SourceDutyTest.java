@@ -51,7 +51,7 @@ class SourceDutyTest {
         .thenReturn(Optional.of(new Leadership(9, Instant.EPOCH, Duration.ofSeconds(5))));
     when(this.promotions.last())
         .thenReturn(
-            Optional.of(new Promotion(1, "a", "uuid-a", "a.example", 3306, GtidSet.EMPTY, 8, 1)));
+            Optional.of(new Promotion(1, "a", "uuid-a", "a.example:3306", GtidSet.EMPTY, 8, 1)));
     List<Status> fenced = new ArrayList<>();
     doAnswer((call) -> fenced.add(duty.status())).when(this.server).fence();
     duty.serve();

@@ -1,0 +1,104 @@
+package io.election.mysql.failover.agent;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Settings of connections from this server and its agent to other servers.
+ *
+ * @param mode Whether TLS is required, and whether the certificate of the other server is verified.
+ * @param ca File in the PEM format with the authorities of the servers' certificates, for the agent
+ *     and for its server.
+ */
+record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
+
+  /** The modes. */
+  enum Mode {
+    /** No TLS. Passwords are encrypted by a public key that the other server sends. */
+    OFF,
+    /** TLS with whatever certificate the other server has. */
+    REQUIRED,
+    /** TLS with a certificate that names the other server's host and is of an authority. */
+    VERIFY
+  }
+
+  private static final String STORE_PASSWORD = "certificates";
+
+  /** The authorities as the driver reads them, by their file. */
+  private static final Map<Path, String> STORES = new ConcurrentHashMap<>();
+
+  /** Adds properties of Connector/J. */
+  void configure(Properties login) {
+    switch (this.mode) {
+      case OFF -> {
+        login.setProperty("sslMode", "DISABLED");
+        login.setProperty("allowPublicKeyRetrieval", "true");
+      }
+      case REQUIRED -> login.setProperty("sslMode", "REQUIRED");
+      case VERIFY -> {
+        login.setProperty("sslMode", "VERIFY_IDENTITY");
+        login.setProperty(
+            "trustCertificateKeyStoreUrl", STORES.computeIfAbsent(authorities(), Tls::store));
+        login.setProperty("trustCertificateKeyStoreType", "PKCS12");
+        login.setProperty("trustCertificateKeyStorePassword", STORE_PASSWORD);
+      }
+    }
+  }
+
+  /** Returns the options of a replication channel. */
+  String ofReplication() {
+    return "SOURCE_SSL = %s, SOURCE_SSL_CA = '%s', SOURCE_SSL_VERIFY_SERVER_CERT = %s, GET_SOURCE_PUBLIC_KEY = %s"
+        .formatted(
+            this.mode == Mode.OFF ? 0 : 1,
+            ofServer(),
+            this.mode == Mode.VERIFY ? 1 : 0,
+            this.mode == Mode.OFF ? 1 : 0);
+  }
+
+  /** Returns the end of a statement that clones a server. */
+  String ofClone() {
+    return this.mode == Mode.OFF ? "REQUIRE NO SSL" : "REQUIRE SSL";
+  }
+
+  /** Returns the file with the authorities, for a server; empty if it verifies nothing. */
+  String ofServer() {
+    return this.mode == Mode.VERIFY
+        ? authorities().toString().replace("\\", "\\\\").replace("'", "''")
+        : "";
+  }
+
+  private Path authorities() {
+    return Objects.requireNonNull(this.ca);
+  }
+
+  private static String store(Path ca) {
+    try (InputStream in = Files.newInputStream(ca)) {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(null, null);
+      for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
+        store.setCertificateEntry("authority-" + store.size(), each);
+      }
+      Path file = Files.createTempFile("authorities", ".p12");
+      file.toFile().deleteOnExit();
+      try (OutputStream out = Files.newOutputStream(file)) {
+        store.store(out, STORE_PASSWORD.toCharArray());
+      }
+      return file.toUri().toString();
+    } catch (IOException | GeneralSecurityException ex) {
+      throw new IllegalStateException("as.failover.tls.ca cannot be used: " + ex, ex);
+    }
+  }
+}
