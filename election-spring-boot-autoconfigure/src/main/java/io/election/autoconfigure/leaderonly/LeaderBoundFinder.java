@@ -33,8 +33,7 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
   static final List<String> REGISTRIES = List.of(
       "org.springframework.kafka.config.KafkaListenerEndpointRegistry",
       "org.springframework.jms.config.JmsListenerEndpointRegistry",
-      "org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry",
-      "org.springframework.pulsar.config.PulsarListenerEndpointRegistry");
+      "org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry");
 
   private final ConfigurableListableBeanFactory beanFactory;
 

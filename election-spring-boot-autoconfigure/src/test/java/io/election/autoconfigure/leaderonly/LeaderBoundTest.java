@@ -36,6 +36,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpoint;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -287,6 +290,50 @@ class LeaderBoundTest {
       await().until(() -> !registry.container("invoices").isRunning());
       assertThat(registry.container("orders").isRunning()).isTrue();
     });
+  }
+
+  @Test
+  void listenersOfRabbitRunWhereTheLeaderIs() {
+    RabbitContainer container = new RabbitContainer();
+    RabbitListenerEndpoint endpoint = mock();
+    given(endpoint.getId()).willReturn("orders");
+    RabbitListenerEndpointRegistry registry = new RabbitListenerEndpointRegistry();
+    registry.registerListenerContainer(endpoint, (id) -> container);
+    this.leader
+        .withBean(RabbitListenerEndpointRegistry.class, () -> registry)
+        .withPropertyValues("as.election.leader-bound.listeners=orders")
+        .run((context) -> {
+          await().until(container::isRunning);
+          context.getBean("electionService", ElectionService.class).lostLeader();
+          await().until(() -> !container.isRunning());
+          assertThat(container.threads).allMatch("election-leader-bound"::equals);
+        });
+  }
+
+  /** A container of Rabbit without a broker. */
+  private static final class RabbitContainer extends AbstractMessageListenerContainer {
+
+    private final List<String> threads = new CopyOnWriteArrayList<>();
+
+    RabbitContainer() {
+      setConnectionFactory(mock());
+    }
+
+    @Override
+    protected void doInitialize() {}
+
+    @Override
+    protected void doStart() {
+      this.threads.add(Thread.currentThread().getName());
+      super.doStart();
+    }
+
+    @Override
+    protected void shutdownAndWaitOrCallback(@Nullable Runnable callback) {
+      if (callback != null) {
+        callback.run();
+      }
+    }
   }
 
   @Test
