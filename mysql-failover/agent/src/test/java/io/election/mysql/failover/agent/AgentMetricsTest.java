@@ -6,22 +6,13 @@ import static org.mockito.Mockito.when;
 
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.support.Tool;
-import io.micrometer.core.instrument.Meter;
-import io.micrometer.core.instrument.config.NamingConvention;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalInt;
-import java.util.Set;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The meters, and whether the alerts use meters that exist. */
+/** The meters and the alerts. */
 class AgentMetricsTest {
 
   private final Agent agent = mock();
@@ -47,29 +38,6 @@ class AgentMetricsTest {
     assertThat(value("mysql.failover.acknowledging")).isNaN();
     when(this.duty.acknowledging()).thenReturn(OptionalInt.of(2));
     assertThat(value("mysql.failover.acknowledging")).isEqualTo(2);
-  }
-
-  @Test
-  void alertsAskForMetersThatExist() throws IOException {
-    new AgentMetrics(this.agent, this.duty, 2).bindTo(this.registry);
-    Set<String> meters = this.registry.getMeters().stream()
-        .map(Meter::getId)
-        .map((id) -> id.getConventionName(NamingConvention.snakeCase)
-            + (id.getBaseUnit() != null ? "_" + id.getBaseUnit() : ""))
-        .collect(Collectors.toSet());
-    String alerts = Files.readString(Path.of("..", "alerts.yaml"));
-    Set<String> asked = Pattern.compile("mysql_failover_\\w+")
-        .matcher(alerts)
-        .results()
-        .map(MatchResult::group)
-        .collect(Collectors.toSet());
-    assertThat(asked).hasSize(5).isSubsetOf(meters);
-    Set<String> roles = Pattern.compile("role=\"(\\w+)\"")
-        .matcher(alerts)
-        .results()
-        .map((MatchResult found) -> found.group(1))
-        .collect(Collectors.toSet());
-    assertThat(Stream.of(Role.values()).map(Enum::name)).containsAll(roles);
   }
 
   @Test

@@ -44,16 +44,27 @@ final class AgentProcess implements AutoCloseable {
 
   /** Starts an agent that appends its log to a file. */
   AgentProcess(List<String> arguments, Path log) {
+    this(
+        List.of("-cp", NodeProcess.classPath(), FailoverAgentApplication.class.getName()),
+        arguments,
+        log);
+  }
+
+  /**
+   * Starts an agent that appends its log to a file.
+   *
+   * @param program the options by which the JVM finds it
+   */
+  AgentProcess(List<String> program, List<String> arguments, Path log) {
     this.port = TestServer.freePort();
     this.commands = TestServer.freePort();
     this.command = new ArrayList<>(List.of(
         ProcessHandle.current().info().command().orElseThrow(),
         "-Xmx64m",
         "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-cp",
-        NodeProcess.classPath(),
-        FailoverAgentApplication.class.getName(),
+        "-XX:+UseSerialGC"));
+    this.command.addAll(program);
+    this.command.addAll(List.of(
         "--server.port=" + this.port,
         "--as.failover.commands.port=" + this.commands,
         "--as.failover.commands.token-file=" + tokenFile(log),
@@ -151,6 +162,11 @@ final class AgentProcess implements AutoCloseable {
     } catch (IOException ex) {
       return Optional.empty();
     }
+  }
+
+  HttpResponse<String> get(String path) throws IOException {
+    return ask(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + path))
+        .timeout(Duration.ofSeconds(10)));
   }
 
   HttpResponse<String> rebuild() throws IOException {

@@ -6,6 +6,9 @@ import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
 import io.election.support.TestServer;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -19,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.containers.Network;
 import org.testcontainers.images.builder.Transferable;
@@ -56,18 +60,26 @@ final class ReplicationSet implements AutoCloseable {
           .withUsername("app")
           .withPassword(PASSWORD)
           .withDatabaseName("orders")
-          .withCommand(
-              "--server-id=" + number,
-              "--gtid-mode=ON",
-              "--enforce-gtid-consistency=ON",
-              "--innodb-buffer-pool-size=64M",
-              // The limit for native AIO is shared by all servers.
-              "--innodb-use-native-aio=OFF",
-              "--skip-replica-start=ON",
-              "--relay-log-recovery=ON",
-              "--plugin-load-add=semisync_source.so",
-              "--plugin-load-add=semisync_replica.so",
-              "--loose-rpl-semi-sync-replica-enabled=ON");
+          .withCommand(Stream.concat(
+                  options(),
+                  Stream.of(
+                      "--server-id=" + number,
+                      "--super-read-only=OFF", // until it has users
+                      "--innodb-buffer-pool-size=64M",
+                      // The limit for native AIO is shared by all servers.
+                      "--innodb-use-native-aio=OFF"))
+              .toArray(String[]::new));
+    }
+
+    /** Returns the options that the documentation shows. */
+    private static Stream<String> options() {
+      try {
+        return Files.readAllLines(Path.of("..", "example", "my.cnf")).stream()
+            .filter((line) -> line.matches("\\w+=.*"))
+            .map((line) -> "--" + line);
+      } catch (IOException ex) {
+        throw new UncheckedIOException(ex);
+      }
     }
 
     /**
@@ -238,7 +250,6 @@ final class ReplicationSet implements AutoCloseable {
           "SET SESSION sql_log_bin = 0",
           "CREATE USER IF NOT EXISTS 'replica'@'%' IDENTIFIED BY '" + PASSWORD + "'",
           "GRANT REPLICATION SLAVE, BACKUP_ADMIN ON *.* TO 'replica'@'%'",
-          "INSTALL PLUGIN clone SONAME 'mysql_clone.so'",
           "GRANT ALL ON orders.* TO 'app'@'%'",
           "CREATE TABLE orders.written (id bigint PRIMARY KEY)",
           "RESET BINARY LOGS AND GTIDS",

@@ -25,6 +25,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
 /** Queries, replication and clones send credentials to the right server alone. */
+@Tag("faults")
 @Tag("failover")
 class TlsIT {
 
@@ -174,6 +175,15 @@ class TlsIT {
         .atMost(Duration.ofSeconds(60))
         .ignoreExceptions()
         .untilAsserted(() -> assertThat(this.replica.ids()).contains(7L));
+  }
+
+  @Test
+  void aServerWithoutTlsIsRefused() throws Exception {
+    this.source.execute(
+        "SET GLOBAL ssl_cert = '/none'", "ALTER INSTANCE RELOAD TLS NO ROLLBACK ON ERROR");
+    AgentProperties required = properties("required", null);
+    assertRefused(required);
+    assertThatThrownBy(() -> rebuild(required)).hasMessageContaining("SSL");
   }
 
   @Test
