@@ -44,7 +44,8 @@ final class FailoverSet implements AutoCloseable {
 
   static final Duration LEASE = Duration.ofSeconds(5);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(150);
+  /** How long to wait for each condition. */
+  Duration patience = Duration.ofSeconds(150);
 
   private static final Duration PAUSE = Duration.ofMillis(4);
 
@@ -155,7 +156,7 @@ final class FailoverSet implements AutoCloseable {
     /** Waits for the first agent that has sent the statements. Answers to others are not held. */
     AgentProcess awaitVictim() {
       String victim = await("an agent sends " + List.of(this.statements))
-          .atMost(PATIENCE)
+          .atMost(FailoverSet.this.patience)
           .pollInterval(Duration.ofMillis(1))
           .until(
               () -> this.traps.keySet().stream()
@@ -296,7 +297,7 @@ final class FailoverSet implements AutoCloseable {
   String awaitRole(Role role) {
     AtomicReference<String> found = new AtomicReference<>();
     await("a server is " + role)
-        .atMost(PATIENCE)
+        .atMost(this.patience)
         .pollInterval(Duration.ofMillis(10))
         .until(() -> {
           statuses().forEach((name, status) -> {
@@ -411,7 +412,7 @@ final class FailoverSet implements AutoCloseable {
 
   private void until(String what, Callable<Boolean> condition) {
     try {
-      await(what).atMost(PATIENCE).pollInterval(Duration.ofMillis(200)).until(condition);
+      await(what).atMost(this.patience).pollInterval(Duration.ofMillis(200)).until(condition);
     } catch (ConditionTimeoutException ex) {
       throw new IllegalStateException(
           "The set is not %s in time. Statuses reported by the agents: %s. Running servers: %s"
