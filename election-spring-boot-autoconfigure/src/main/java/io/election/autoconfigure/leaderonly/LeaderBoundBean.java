@@ -26,7 +26,7 @@ import org.springframework.context.SmartLifecycle;
 /**
  * A bean that runs while this node leads. From before its start until its stop has ended it is work
  * under a permit, for whose end a leader that steps down waits. Its start and its stop are called
- * one after the other, each on a thread of its own.
+ * one after the other, on threads of its own.
  */
 final class LeaderBoundBean {
 

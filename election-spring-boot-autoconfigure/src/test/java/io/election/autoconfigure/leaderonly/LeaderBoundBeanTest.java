@@ -278,6 +278,20 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void anElectionThatCannotBeHandedOnIsAskedAgain(CapturedOutput output) {
+    this.election.refuses = true;
+    this.consumer.onStart = () -> {
+      throw new IllegalStateException("no broker");
+    };
+    lead(1);
+    this.time.pass(Duration.ofSeconds(61));
+    assertThat(output).contains("leader-bound bean 'orders' could not be checked");
+    this.election.refuses = false;
+    this.time.pass(Duration.ofSeconds(60));
+    assertThat(this.election.losses).isOne();
+  }
+
+  @Test
   void whatEndsByItselfIsStartedAgain() {
     lead(1);
     this.consumer.running = false;
@@ -535,6 +549,8 @@ class LeaderBoundBeanTest {
 
     private boolean unknown;
 
+    private boolean refuses;
+
     private @Nullable Duration lease = Duration.ofSeconds(10);
 
     @Override
@@ -559,6 +575,9 @@ class LeaderBoundBeanTest {
 
     @Override
     public void lostLeader() {
+      if (this.refuses) {
+        throw new IllegalStateException("expected");
+      }
       this.losses++;
       this.term = 0;
     }

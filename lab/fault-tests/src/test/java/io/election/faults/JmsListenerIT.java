@@ -52,6 +52,7 @@ class JmsListenerIT extends ListenerContract {
     return List.of(
         "spring.main.sources=" + Invoices.class.getName(),
         "as.election.leader-bound.listeners=invoices",
+        "spring.threads.virtual.enabled=true",
         "spring.artemis.mode=native",
         "spring.artemis.broker-url=" + url);
   }
