@@ -23,9 +23,9 @@ import java.lang.annotation.Target;
  * while the stop runs; a start that still runs is interrupted then.
  *
  * <p>{@code SmartLifecycle.stop(Runnable)} has ended when it calls back, other stops when they
- * return. Start and stop are called one after the other, each on a thread of its own; those of
- * several beans at the same time, without regard to phases. Only a start that does not return,
- * such as a loop, is stopped while it runs, each minute after the leadership has ended.
+ * return. Start and stop are called one after the other, on threads of their own; those of several
+ * beans at the same time, without regard to phases. Only a start that has not returned after a
+ * minute, such as a loop, is stopped while it runs, within a second after the leadership has ended.
  *
  * <p>A bean whose start fails, or that stops running by itself, is started again with a growing
  * pause. If it does not run for {@code as.election.leader-bound.start-timeout}, the node hands the

@@ -345,7 +345,9 @@ final class LeaderBoundBean {
         stopSoon();
       }
       late = leads != NONE && isLate();
-      if (remind() && this.state == State.STARTING && !covered) {
+      remind();
+      boolean loops = this.state == State.STARTING && now() - this.entered >= MINUTE;
+      if (loops && !covered && isNew("loops on")) {
         // A loop in start() that ignores its interruption would go on beside the next leader's.
         this.shared.threads().execute(this.work::stop);
       }
@@ -386,19 +388,17 @@ final class LeaderBoundBean {
     return true;
   }
 
-  /** Logs a start or a stop that does not end. Returns whether it did. */
-  private boolean remind() {
+  /** Logs a start or a stop that does not end. */
+  private void remind() {
     boolean starts = this.state == State.STARTING;
     boolean hangs = starts || this.state == State.STOPPING;
-    if (!hangs || now() - this.entered < MINUTE || !isNew(this.state.name())) {
-      return false;
+    if (hangs && now() - this.entered >= MINUTE && isNew(this.state.name())) {
+      log.warn(
+          "the {} of leader-bound bean '{}' has not ended for {} s",
+          starts ? "start" : "stop",
+          this.name,
+          Duration.ofNanos(now() - this.entered).toSeconds());
     }
-    log.warn(
-        "the {} of leader-bound bean '{}' has not ended for {} s",
-        starts ? "start" : "stop",
-        this.name,
-        Duration.ofNanos(now() - this.entered).toSeconds());
-    return true;
   }
 
   private synchronized void warn(String problem, Throwable ex) {

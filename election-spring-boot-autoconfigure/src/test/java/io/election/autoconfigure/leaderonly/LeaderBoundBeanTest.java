@@ -432,14 +432,21 @@ class LeaderBoundBeanTest {
   void aStartThatDoesNotEndIsLoggedOnceAMinuteAndStoppedOnceTheLeadershipIsOver(
       CapturedOutput output) {
     this.consumer.onStart = () -> {
-      this.time.pass(Duration.ofSeconds(61));
+      this.time.pass(Duration.ofSeconds(60));
       this.consumer.history.add("lost");
       lose(1);
-      this.time.pass(Duration.ofSeconds(120));
+      this.time.pass(Duration.ofSeconds(1));
+      this.consumer.history.add("a second later");
+      this.time.pass(Duration.ofSeconds(119));
     };
     lead(1);
     assertThat(this.consumer.history)
-        .startsWith("start", "lost", "stop without a callback", "stop without a callback");
+        .startsWith(
+            "start",
+            "lost",
+            "stop without a callback",
+            "a second later",
+            "stop without a callback");
     assertThat(output.getOut().lines().filter((line) -> line.contains("the start of leader-bound")))
         .hasSize(3);
   }
