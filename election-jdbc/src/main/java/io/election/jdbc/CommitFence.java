@@ -3,6 +3,7 @@ package io.election.jdbc;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.Names;
+import io.election.jdbc.FenceLock.FenceEntry;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;

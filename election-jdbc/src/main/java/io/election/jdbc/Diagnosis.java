@@ -155,12 +155,8 @@ final class Diagnosis {
 
   /** The driver's message and that of the network, which names the cause. */
   private static String reason(Throwable ex) {
-    Throwable root = ex;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
     String text = text(ex);
-    String message = root.getMessage();
+    String message = SqlErrors.root(ex).getMessage();
     return message == null || text.contains(message) ? text : text + ": " + message;
   }
 }

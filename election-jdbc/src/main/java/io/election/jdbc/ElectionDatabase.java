@@ -174,7 +174,7 @@ public final class ElectionDatabase {
       throw new SQLException("The DataSource failed: " + ex.getCause(), ex.getCause());
     } finally {
       if (!handedOver) {
-        closeWhenItComes(connected);
+        var unused = connected.thenAccept(ElectionDatabase::discard);
       }
     }
   }
@@ -212,21 +212,11 @@ public final class ElectionDatabase {
 
   private void connect(CompletableFuture<Connection> connected) {
     try {
-      Connection connection = this.source.open();
-      if (!connected.complete(connection)) {
-        discard(connection);
-      }
+      connected.complete(this.source.open());
     } catch (Throwable ex) { // the waiting thread must get it
       connected.completeExceptionally(ex);
     } finally {
       this.pending.decrementAndGet();
-    }
-  }
-
-  /** Abandons the attempt. The thread that finishes last closes the connection. */
-  private static void closeWhenItComes(CompletableFuture<Connection> connected) {
-    if (!connected.cancel(false) && !connected.isCompletedExceptionally()) {
-      discard(connected.join());
     }
   }
 

@@ -50,4 +50,11 @@ interface FenceLock {
   default boolean reaches(Connection connection) throws SQLException {
     return true;
   }
+
+  /**
+   * The entry of a term in the history.
+   *
+   * @param readOnly what makes its server read-only; empty if it accepts writes
+   */
+  record FenceEntry(String leaderId, boolean isOpen, String readOnly) {}
 }

@@ -207,24 +207,25 @@ final class MemberTable {
         // Most nodes take part in the same elections.
         Services services = texts.computeIfAbsent(Columns.string(row, 6), Services::parse);
         String[] version = Columns.string(row, 5).split(" ", 2);
-        Member member = new Member(
-            nodeId,
-            instant(row, 2),
-            instant(row, 3),
-            row.getBoolean(4),
-            false,
-            version[0],
-            version.length > 1 ? version[1] : "",
-            "",
-            Duration.ofMillis(row.getLong(8)),
-            services.positions().getOrDefault("", ""));
+        Instant joinedAt = instant(row, 2);
+        Instant lastSeen = instant(row, 3);
+        Duration lease = Duration.ofMillis(row.getLong(8));
         Set<String> paused = Set.of(Columns.string(row, 7).split(SEPARATOR));
         for (String id : serviceIds) {
           if (services.ids().contains(id)) {
-            String position = services.positions().getOrDefault(id, "");
             members
                 .computeIfAbsent(id, (key) -> new ArrayList<>())
-                .add(in(member, paused.contains(id), position));
+                .add(new Member(
+                    nodeId,
+                    joinedAt,
+                    lastSeen,
+                    row.getBoolean(4),
+                    paused.contains(id),
+                    version[0],
+                    version.length > 1 ? version[1] : "",
+                    services.positions().getOrDefault(id, ""),
+                    lease,
+                    services.positions().getOrDefault("", "")));
           }
         }
         return nodeId;
@@ -234,23 +235,6 @@ final class MemberTable {
     }
     this.presence.saw(times);
     return members;
-  }
-
-  /** Returns a member as it is in one of its elections. */
-  private static Member in(Member member, boolean paused, String position) {
-    return !paused && position.isEmpty()
-        ? member
-        : new Member(
-            member.nodeId(),
-            member.since(),
-            member.lastSeen(),
-            member.eligible(),
-            paused,
-            member.version(),
-            member.algorithm(),
-            position,
-            member.lease(),
-            member.label());
   }
 
   private static Instant instant(ResultSet row, int column) throws SQLException {

@@ -3,7 +3,9 @@ package io.election.jdbc;
 import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -188,29 +190,33 @@ final class SqlErrors {
   }
 
   static int code(Throwable ex) {
-    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SQLException sql && sql.getErrorCode() != 0) {
-        return sql.getErrorCode();
-      }
-    }
-    return 0;
+    return causes(ex, SQLException.class)
+        .map(SQLException::getErrorCode)
+        .filter((code) -> code != 0)
+        .findFirst()
+        .orElse(0);
   }
 
   static String sqlState(Throwable ex) {
-    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SQLException sql && sql.getSQLState() != null) {
-        return sql.getSQLState();
-      }
-    }
-    return "";
+    return causes(ex, SQLException.class)
+        .map(SQLException::getSQLState)
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse("");
+  }
+
+  static Throwable root(Throwable ex) {
+    return causes(ex, Throwable.class).reduce(ex, (above, cause) -> cause);
   }
 
   static boolean has(Throwable ex, Class<? extends Throwable> type) {
-    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
-      if (type.isInstance(cause)) {
-        return true;
-      }
-    }
-    return false;
+    return causes(ex, type).findFirst().isPresent();
+  }
+
+  /** A failure and its causes, as far as they are of a type. */
+  static <T> Stream<T> causes(Throwable ex, Class<T> type) {
+    return Stream.iterate(ex, Objects::nonNull, Throwable::getCause)
+        .filter(type::isInstance)
+        .map(type::cast);
   }
 }

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -225,16 +226,8 @@ public final class UnpooledConnections {
   private static SQLException withoutSecrets(Exception ex) {
     return new SQLException(
         "The driver cannot use the JDBC URL (%s; its message is not shown because it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
-            .formatted(root(ex).getClass().getSimpleName()),
+            .formatted(SqlErrors.root(ex).getClass().getSimpleName()),
         "HY000");
-  }
-
-  private static Throwable root(Throwable failure) {
-    Throwable root = failure;
-    while (root.getCause() != null && root.getCause() != root) {
-      root = root.getCause();
-    }
-    return root;
   }
 
   private static boolean repeatsSecrets(Throwable failure, Login login) {
@@ -244,12 +237,9 @@ public final class UnpooledConnections {
         secrets.add(value);
       }
     });
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      String message = cause.getMessage();
-      if (message != null && secrets.stream().anyMatch(message::contains)) {
-        return true;
-      }
-    }
-    return false;
+    return SqlErrors.causes(failure, Throwable.class)
+        .map(Throwable::getMessage)
+        .filter(Objects::nonNull)
+        .anyMatch((message) -> secrets.stream().anyMatch(message::contains));
   }
 }
