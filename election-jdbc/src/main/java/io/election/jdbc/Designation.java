@@ -34,6 +34,7 @@ final class Designation {
       @Nullable LeaseRow as,
       @Nullable AuditNote auditNote)
       throws SQLException {
+    record Seen(long term, long version, boolean open) {}
     String unchanged = as != null ? LeaseRows.asSeen(session) : " AND " + session.isUsable();
     for (int attempt = 0; auditNote != null && attempt < ATTEMPTS; attempt++) {
       List<Seen> found = session.query(
@@ -73,13 +74,4 @@ final class Designation {
   private static @Nullable Object[] parameters(List<?> parameters, @Nullable LeaseRow as) {
     return as != null ? LeaseRows.asSeen(parameters, as) : parameters.toArray();
   }
-
-  /**
-   * A record before the edit.
-   *
-   * @param term its term
-   * @param version its version
-   * @param open whether the term has not ended
-   */
-  private record Seen(long term, long version, boolean open) {}
 }

@@ -179,7 +179,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     return this.connection.call(
         "Creating the record of election '" + serviceId + "'",
-        (session) -> asHolder(claim.nodeId(), session, () -> create(session, serviceId, claim)));
+        (session) -> asHolder(claim.nodeId(), session, (own) -> create(own, serviceId, claim)));
   }
 
   /** Inserts the row first, so that no other node changes the history meanwhile. */
@@ -220,7 +220,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     return this.connection.call(
         "Touching the record of election '" + serviceId + "'",
-        (session) -> asHolder(seen.leaderId(), session, () -> touch(session, serviceId, seen)));
+        (session) -> asHolder(seen.leaderId(), session, (own) -> touch(own, serviceId, seen)));
   }
 
   /** Runs in a transaction, so that the row that it reads is the one that it wrote. */
@@ -250,9 +250,9 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       Optional<Long> term = asHolder(
           claim.nodeId(),
           session,
-          () -> created
-              ? beginTerm(session, serviceId, seen, claim)
-              : takeOver(session, serviceId, seen, claim));
+          (own) -> created
+              ? beginTerm(own, serviceId, seen, claim)
+              : takeOver(own, serviceId, seen, claim));
       return new Outcome(term, term.isEmpty() && isAsSeen(session, serviceId, seen));
     });
     if (outcome.locked()) {
@@ -425,13 +425,6 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
         : Optional.empty();
   }
 
-  /**
-   * See {@link LeaseStore#designate}.
-   *
-   * <p>The record is edited first, and only if it was not written since it was read, so that the
-   * term that the edit ends is known. The person who asked for it is noted by a separate statement,
-   * like the end of a term in {@link #release}.
-   */
   @Override
   public boolean designate(
       String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
@@ -503,8 +496,8 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /** Runs a transaction that makes this node the holder of a record, or confirms that it is. */
-  private <T> Optional<T> asHolder(String nodeId, Session session, Session.Transaction<T> work)
-      throws SQLException {
+  private <T> Optional<T> asHolder(
+      String nodeId, Session session, SqlFunction<Session, Optional<T>> work) throws SQLException {
     Optional<T> result = session.inTransaction(work);
     if (result.isPresent()) {
       this.signal.prepare(session, nodeId);

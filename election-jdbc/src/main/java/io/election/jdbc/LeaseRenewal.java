@@ -76,7 +76,7 @@ final class LeaseRenewal {
       return new Renewals(terms.keySet());
     }
     Renewals outcome = session
-        .inTransaction(() -> Optional.of(renewUnlocked(session, stamp, nodeId, terms)))
+        .inTransaction((own) -> Optional.of(renewUnlocked(own, stamp, nodeId, terms)))
         .orElseThrow();
     this.someAreLocked = !outcome.unknown().isEmpty();
     return outcome;

@@ -183,7 +183,7 @@ final class LeaseRows {
   }
 
   /** The readings of one answer. */
-  private static final class Readings implements Reader<LeaseRow> {
+  private static final class Readings implements SqlFunction<ResultSet, LeaseRow> {
 
     private final Map<String, Reading> found;
     private final String source;
@@ -205,7 +205,7 @@ final class LeaseRows {
     }
 
     @Override
-    public LeaseRow read(ResultSet row) throws SQLException {
+    public LeaseRow apply(ResultSet row) throws SQLException {
       if (row.getObject(11) != null) {
         this.unusable = row.getString(11);
       }

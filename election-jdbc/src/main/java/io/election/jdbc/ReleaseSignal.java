@@ -60,9 +60,9 @@ final class ReleaseSignal {
     this.dueAt = System.nanoTime();
   }
 
-  private void attempt(Session session, StoreConnection.Work<Boolean> work) {
+  private void attempt(Session session, SqlFunction<Session, Boolean> work) {
     try {
-      work.run(session);
+      work.apply(session);
     } catch (SQLException ex) {
       if (SqlErrors.isConnectionLost(ex)) {
         log.debug("The connection was lost with a signal", ex);

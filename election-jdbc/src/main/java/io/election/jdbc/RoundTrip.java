@@ -17,35 +17,26 @@ final class RoundTrip {
   private RoundTrip() {}
 
   /**
-   * What a statement has returned.
-   *
-   * @param <T> the type of the outcome
-   */
-  @FunctionalInterface
-  interface Outcome<T> {
-
-    T of(Statement statement) throws SQLException;
-  }
-
-  /**
    * Runs a statement.
    *
    * @param locally what begins its transaction, two statements; empty within a transaction
+   * @param outcome reads what the statement has returned
    */
-  static <T> T run(Connection connection, String locally, String sql, Outcome<T> outcome)
+  static <T> T run(
+      Connection connection, String locally, String sql, SqlFunction<Statement, T> outcome)
       throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.setEscapeProcessing(false);
       if (locally.isEmpty()) {
         statement.execute(sql);
-        return outcome.of(statement);
+        return outcome.apply(statement);
       }
       try {
         statement.execute(locally + sql + ";\nCOMMIT");
         requireNoWarning(statement);
         statement.getMoreResults();
         statement.getMoreResults();
-        return outcome.of(statement);
+        return outcome.apply(statement);
       } catch (SQLException ex) {
         rollBack(statement, ex);
         throw ex;

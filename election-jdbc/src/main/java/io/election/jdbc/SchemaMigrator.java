@@ -1,12 +1,15 @@
 package io.election.jdbc;
 
+import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
@@ -21,12 +24,6 @@ import org.jspecify.annotations.Nullable;
  * its own. Nothing on the class path is visible to another Flyway.
  */
 final class SchemaMigrator {
-
-  private static final Migration CREATE = new Migration(
-      "1", "create leader_election, its history and its members", LeaseTables::toCreate);
-
-  private static final Migration UPGRADE = new Migration(
-      "2", "bring a leader_election that was created by hand into shape", LeaseTables::toUpgrade);
 
   static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
@@ -53,12 +50,19 @@ final class SchemaMigrator {
    */
   static void run(ElectionDatabase database, boolean upgrade) {
     List<Connection> opened = new CopyOnWriteArrayList<>();
+    Stream<Step> steps = Stream.of(
+        new Step(
+            "1",
+            "create leader_election, its history and its members",
+            LeaseTables::toCreate,
+            database.dialect()),
+        new Step(
+            "2",
+            "bring a leader_election that was created by hand into shape",
+            LeaseTables::toUpgrade,
+            database.dialect()));
     try {
-      Flyway flyway = flyway(
-          new BoundedDataSource(database, opened),
-          upgrade ? Stream.of(CREATE, UPGRADE) : Stream.of(CREATE),
-          database.dialect());
-      migrate(flyway);
+      migrate(flyway(new BoundedDataSource(database, opened), steps.limit(upgrade ? 2 : 1)));
     } finally {
       // A pool must not hand out sessions with our settings, and Flyway leaves some open when it
       // fails.
@@ -71,9 +75,9 @@ final class SchemaMigrator {
     Session session =
         Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
     try {
-      session.inTransaction(() -> {
+      session.inTransaction((own) -> {
         for (String ddl : statements) {
-          session.execute(ddl);
+          own.execute(ddl);
         }
         return Optional.of(statements);
       });
@@ -99,8 +103,7 @@ final class SchemaMigrator {
         .anyMatch((migration) -> migration.getState().isFailed());
   }
 
-  private static Flyway flyway(
-      DataSource dataSource, Stream<Migration> migrations, Dialect dialect) {
+  private static Flyway flyway(DataSource dataSource, Stream<Step> steps) {
     return Flyway.configure(SchemaMigrator.class.getClassLoader())
         .dataSource(dataSource)
         .table(HISTORY)
@@ -108,9 +111,7 @@ final class SchemaMigrator {
         .baselineOnMigrate(true)
         .baselineVersion("0")
         .locations(new String[0])
-        .javaMigrations(migrations
-            .map((migration) -> new Step(migration, dialect))
-            .toArray(JavaMigration[]::new))
+        .javaMigrations(steps.toArray(JavaMigration[]::new))
         // A run that only creates tables does not know the migrations of an upgrade.
         .validateOnMigrate(false)
         .lockRetryCount(10)
@@ -125,20 +126,18 @@ final class SchemaMigrator {
    * @param version must not change: Flyway runs each version only once
    * @param ddl the statements that the tables need; none if they already have what the step adds
    */
-  private record Migration(
-      String version, String description, Function<LeaseTables, List<String>> ddl) {}
-
-  /** Adapts a migration to Flyway. */
-  private record Step(Migration migration, Dialect dialect) implements JavaMigration {
+  private record Step(
+      String version, String description, Function<LeaseTables, List<String>> ddl, Dialect dialect)
+      implements JavaMigration {
 
     @Override
     public MigrationVersion getVersion() {
-      return MigrationVersion.fromVersion(this.migration.version());
+      return MigrationVersion.fromVersion(this.version);
     }
 
     @Override
     public String getDescription() {
-      return this.migration.description();
+      return this.description;
     }
 
     @Override
@@ -155,14 +154,14 @@ final class SchemaMigrator {
     public void migrate(Context context) throws SQLException {
       Session session =
           Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)), this.dialect);
-      for (String ddl : this.migration.ddl().apply(LeaseTables.find(session))) {
+      for (String ddl : this.ddl.apply(LeaseTables.find(session))) {
         session.execute(ddl);
       }
     }
   }
 
   /** Provides connections that are set up like the election's own and do not wait without bound. */
-  private static final class BoundedDataSource extends AbstractDataSource {
+  private static final class BoundedDataSource implements DataSource {
 
     private final ElectionDatabase database;
     private final List<Connection> opened;
@@ -179,6 +178,47 @@ final class SchemaMigrator {
       this.opened.add(session.connection());
       session.connection().setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
       return session.connection();
+    }
+
+    @Override
+    public Connection getConnection(@Nullable String username, @Nullable String password)
+        throws SQLException {
+      return getConnection();
+    }
+
+    @Override
+    public int getLoginTimeout() {
+      return 0;
+    }
+
+    @Override
+    public void setLoginTimeout(int seconds) {
+      throw new UnsupportedOperationException("The time-out is set at the creation");
+    }
+
+    @Override
+    public @Nullable PrintWriter getLogWriter() {
+      return null;
+    }
+
+    @Override
+    public void setLogWriter(@Nullable PrintWriter writer) {
+      throw new UnsupportedOperationException("There is no log writer");
+    }
+
+    @Override
+    public Logger getParentLogger() throws SQLFeatureNotSupportedException {
+      throw new SQLFeatureNotSupportedException("There is no parent logger");
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+      throw new SQLFeatureNotSupportedException("There is nothing to unwrap");
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) {
+      return false;
     }
   }
 }

@@ -225,7 +225,7 @@ final class Session implements Statements {
     }
   }
 
-  private <T> T roundTrip(String sql, RoundTrip.Outcome<T> outcome) throws SQLException {
+  private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
     bound();
     return RoundTrip.run(
         this.connection,
@@ -264,7 +264,7 @@ final class Session implements Statements {
   }
 
   /** Runs a query that is kept, and has its rows read. */
-  void query(Kept query, Reader<?> reader) throws SQLException {
+  void query(Kept query, SqlFunction<ResultSet, ?> reader) throws SQLException {
     if (isLocal()) {
       query(query.sql(this), reader);
       return;
@@ -272,14 +272,13 @@ final class Session implements Statements {
     PreparedStatement statement = kept(query);
     bound();
     try (ResultSet rows = statement.executeQuery()) {
-      while (rows.next()) {
-        reader.read(rows);
-      }
+      all(rows, reader);
     }
   }
 
   @Override
-  public <T> List<T> query(String sql, Reader<T> reader, @Nullable Object... parameters)
+  public <T> List<T> query(
+      String sql, SqlFunction<ResultSet, T> reader, @Nullable Object... parameters)
       throws SQLException {
     if (isLocal()) {
       return roundTrip(inlined(sql, parameters), (statement) -> {
@@ -294,10 +293,11 @@ final class Session implements Statements {
     }
   }
 
-  private static <T> List<T> all(ResultSet rows, Reader<T> reader) throws SQLException {
+  private static <T> List<T> all(ResultSet rows, SqlFunction<ResultSet, T> reader)
+      throws SQLException {
     List<T> result = new ArrayList<>();
     while (rows.next()) {
-      result.add(reader.read(rows));
+      result.add(reader.apply(rows));
     }
     return result;
   }
@@ -362,19 +362,19 @@ final class Session implements Statements {
   }
 
   /**
-   * Commits if the work returns a result, and rolls back otherwise. Both are sent as statements,
+   * Commits if the work returns a result, and rolls back if that is empty. Both are sent as statements,
    * because a driver sends none if it believes that nothing needs to change.
    *
    * <p>Neither outcome counts unless the server is {@linkplain #isUsable() usable} afterwards: a
    * privileged account may commit after the server has become read-only, and then the next primary
    * does not have what was committed.
    */
-  <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
+  <T> Optional<T> inTransaction(SqlFunction<Session, Optional<T>> work) throws SQLException {
     execute(isLocal() ? this.facts.locally() : "START TRANSACTION");
     Optional<T> result;
     this.inTransaction = true;
     try {
-      result = work.run();
+      result = work.apply(this);
       execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
     } finally {
       this.inTransaction = false;
@@ -413,16 +413,5 @@ final class Session implements Statements {
 
     /** Returns an equal one that does not share the caller's collections. */
     Kept copy();
-  }
-
-  /**
-   * The work of a transaction. An empty result rolls it back.
-   *
-   * @param <T> the type of the result
-   */
-  @FunctionalInterface
-  interface Transaction<T> {
-
-    Optional<T> run() throws SQLException;
   }
 }

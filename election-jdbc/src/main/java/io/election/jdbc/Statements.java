@@ -1,6 +1,7 @@
 package io.election.jdbc;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +13,7 @@ interface Statements {
   void execute(String sql) throws SQLException;
 
   /** Runs a query and reads its rows. */
-  <T> List<T> query(String sql, Reader<T> reader, @Nullable Object... parameters)
+  <T> List<T> query(String sql, SqlFunction<ResultSet, T> reader, @Nullable Object... parameters)
       throws SQLException;
 
   /**

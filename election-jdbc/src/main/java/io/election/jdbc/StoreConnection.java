@@ -60,11 +60,11 @@ final class StoreConnection {
    * @throws LeaseStoreException if the call fails; the connection is then dropped, unless only the
    *     member table cannot be used
    */
-  <T> T call(String what, Work<T> work) throws LeaseStoreException {
+  <T> T call(String what, SqlFunction<Session, T> work) throws LeaseStoreException {
     Session session = null;
     try {
       session = session();
-      T result = work.run(session);
+      T result = work.apply(session);
       this.lastUse = System.nanoTime();
       return result;
     } catch (MemberTable.UnusableException ex) {
@@ -153,16 +153,5 @@ final class StoreConnection {
   /** Whether the server has ended the connection, or will do so within the call. */
   private boolean hasRestedTooLong(Session session) {
     return System.nanoTime() - this.lastUse > session.restMillis() * 750_000L;
-  }
-
-  /**
-   * The work of a call.
-   *
-   * @param <T> the type of its result
-   */
-  @FunctionalInterface
-  interface Work<T> {
-
-    T run(Session session) throws SQLException;
   }
 }
