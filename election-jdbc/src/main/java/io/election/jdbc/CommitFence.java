@@ -3,10 +3,8 @@ package io.election.jdbc;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.Names;
-import io.election.jdbc.FenceLock.FenceEntry;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -124,20 +122,15 @@ public final class CommitFence {
     FenceLock lock = dialect(connection).fenceLock();
     Held held = new Held(this, connection, lock.restoration());
     String bounding = lock.bounding(this.restSeconds);
-    if (bounding.isEmpty()) {
-      confirm(connection, nodeId, terms);
-      held.closed = true; // it ends with the transaction
-      return held;
-    }
-    if (this.sessionsAreBounded) {
-      if (confirm(connection, nodeId, terms, true)) {
+    if (bounding.isEmpty() || this.sessionsAreBounded) {
+      if (confirm(connection, nodeId, terms, !bounding.isEmpty())) {
         held.closed = true; // nothing to restore
         return held;
       }
       this.sessionsAreBounded = false;
     }
     try {
-      execute(connection, bounding);
+      FenceLock.execute(connection, bounding);
       confirm(connection, nodeId, terms);
     } catch (SQLException | RuntimeException | Error ex) {
       held.close();
@@ -169,7 +162,10 @@ public final class CommitFence {
   private boolean confirm(
       Connection connection, String nodeId, Map<String, Long> terms, boolean ifBounded)
       throws SQLException {
-    requireTransaction(connection);
+    if (connection.getAutoCommit()) {
+      throw new IllegalStateException(
+          "The commit fence found autocommit switched on: what was done on this connection is committed already. Call setAutoCommit(false) before the work.");
+    }
     for (Map.Entry<String, Long> term : terms.entrySet()) {
       if (!confirm(connection, nodeId, term.getKey(), term.getValue(), ifBounded)) {
         return false;
@@ -212,13 +208,6 @@ public final class CommitFence {
       }
     }
     return false;
-  }
-
-  private static void requireTransaction(Connection connection) throws SQLException {
-    if (connection.getAutoCommit()) {
-      throw new IllegalStateException(
-          "The commit fence found autocommit switched on: what was done on this connection is committed already. Call setAutoCommit(false) before the work.");
-    }
   }
 
   private boolean confirm(
@@ -298,7 +287,7 @@ public final class CommitFence {
   /** Restores the session, or aborts its connection so that it is not used again. Never throws. */
   private void undo(Connection connection, String statement) {
     try {
-      execute(connection, statement);
+      FenceLock.execute(connection, statement);
     } catch (SQLException | RuntimeException ex) {
       if (!this.warned.getAndSet(true)) {
         log.warn(
@@ -314,15 +303,9 @@ public final class CommitFence {
     try {
       connection.abort(Runnable::run);
       // A pool notices a failed statement, but not an abort.
-      execute(connection, "SELECT 1");
+      FenceLock.execute(connection, "SELECT 1");
     } catch (SQLException | RuntimeException ex) {
       log.debug("The connection is aborted", ex);
-    }
-  }
-
-  private static void execute(Connection connection, String sql) throws SQLException {
-    try (Statement statement = connection.createStatement()) {
-      statement.execute(sql);
     }
   }
 

@@ -86,7 +86,7 @@ final class ConnectBackoff {
     if (refusal != null && !refusal.pause(0).isZero()) {
       return before != null
           ? before.refused(login, now, refusal, failure)
-          : Wait.first(login, now, refusal, failure);
+          : Wait.of(login, now, refusal, failure, 0, now);
     }
     // A server that answers refused logins late may do so only after the time-out.
     return before != null && SqlErrors.isTimeout(failure)
@@ -135,11 +135,7 @@ final class ConnectBackoff {
       long until,
       long changedAt) {
 
-    static Wait first(@Nullable Object login, long now, Refusal refusal, SQLException failure) {
-      return of(login, now, refusal, failure, 0, now);
-    }
-
-    private static Wait of(
+    static Wait of(
         @Nullable Object login,
         long now,
         Refusal refusal,

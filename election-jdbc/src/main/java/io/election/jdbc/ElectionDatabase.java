@@ -183,29 +183,21 @@ public final class ElectionDatabase {
    * Starts the connecting thread. If it cannot be started, the attempt is not counted as pending.
    */
   private void begin(CompletableFuture<Connection> connected) throws SQLException {
-    boolean begun = false;
     this.pending.incrementAndGet();
     try {
       Thread thread = this.threads.newThread(() -> connect(connected));
       thread.setDaemon(true);
       thread.start();
-      begun = true;
     } catch (OutOfMemoryError ex) {
+      this.pending.decrementAndGet();
       throw new SQLTransientConnectionException(
           "No thread is available to connect (%s). Raise the limit of processes, or let the application use fewer threads"
               .formatted(ex.getMessage()),
           ex);
-    } finally {
-      if (!begun) {
-        this.pending.decrementAndGet();
-      }
     }
   }
 
-  /**
-   * Whether the server recently had no connection left. Only callers that cannot do without a
-   * connection should then open one.
-   */
+  /** See {@link ConnectBackoff#isCrowded}. */
   boolean isCrowded() {
     return this.backoff.isCrowded();
   }

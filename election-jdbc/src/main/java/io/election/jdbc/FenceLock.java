@@ -2,6 +2,7 @@ package io.election.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -51,10 +52,9 @@ interface FenceLock {
     return true;
   }
 
-  /**
-   * The entry of a term in the history.
-   *
-   * @param readOnly what makes its server read-only; empty if it accepts writes
-   */
-  record FenceEntry(String leaderId, boolean isOpen, String readOnly) {}
+  static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
 }

@@ -61,12 +61,7 @@ final class LeaderElectionSchema {
 
   /**
    * Ensures that the tables have the required shape. Does nothing after it has succeeded once, until
-   * {@link #recheck()}. Several nodes may call this at the same time.
-   *
-   * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
-   *     waiting does not help
-   * @throws LeaseStoreException if the database is unreachable, read-only or locked, or refuses the
-   *     credentials: try again later
+   * {@link #recheck()}. Throws what {@link JdbcLeaseStore#ensureTables} does.
    */
   synchronized void ensure() throws LeaseStoreException {
     if (this.ensured || !this.checks) {

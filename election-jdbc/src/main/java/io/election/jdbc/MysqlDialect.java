@@ -403,7 +403,7 @@ enum MysqlDialect implements Dialect {
 
   @Override
   public Signals signals() {
-    return MysqlSignals.INSTANCE;
+    return new MysqlSignals();
   }
 
   @Override

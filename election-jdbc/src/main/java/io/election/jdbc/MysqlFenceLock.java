@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Locale;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +67,7 @@ record MysqlFenceLock(String readOnly) implements FenceLock {
       }
     }
     // MySQL has neither a statement nor a hint that waits one second for a row.
-    execute(connection, """
+    FenceLock.execute(connection, """
         SET @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
             SESSION innodb_lock_wait_timeout = 1
         """);
@@ -119,11 +118,5 @@ record MysqlFenceLock(String readOnly) implements FenceLock {
             assignments.formatted("wait_timeout"),
             assignments.formatted("idle_write_transaction_timeout"),
             assignments.formatted("idle_readonly_transaction_timeout"));
-  }
-
-  private static void execute(Connection connection, String sql) throws SQLException {
-    try (Statement statement = connection.createStatement()) {
-      statement.execute(sql);
-    }
   }
 }

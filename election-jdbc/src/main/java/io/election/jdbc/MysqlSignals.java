@@ -12,11 +12,7 @@ import java.sql.SQLException;
  * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking
  *     Functions</a>
  */
-final class MysqlSignals implements Signals {
-
-  static final MysqlSignals INSTANCE = new MysqlSignals();
-
-  private MysqlSignals() {}
+record MysqlSignals() implements Signals {
 
   @Override
   public boolean prepare(Statements session, String holder) throws SQLException {

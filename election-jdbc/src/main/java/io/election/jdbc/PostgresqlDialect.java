@@ -384,7 +384,7 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public Signals signals() {
-    return PostgresqlSignals.INSTANCE;
+    return new PostgresqlSignals();
   }
 
   @Override

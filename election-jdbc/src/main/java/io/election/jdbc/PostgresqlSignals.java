@@ -11,11 +11,7 @@ import org.postgresql.PGConnection;
  *
  * @see <a href="https://www.postgresql.org/docs/current/sql-notify.html">NOTIFY</a>
  */
-final class PostgresqlSignals implements Signals {
-
-  static final PostgresqlSignals INSTANCE = new PostgresqlSignals();
-
-  private PostgresqlSignals() {}
+record PostgresqlSignals() implements Signals {
 
   @Override
   public boolean prepare(Statements session, String holder) {

@@ -18,45 +18,34 @@ enum Refusal {
    * User or password are wrong, or the driver broke the login off. A server counts both, and locks
    * the account for all its clients after a few.
    */
-  LOGIN(Set.of("1045", "1698", "28P01"), 30, 480, 0),
+  LOGIN(480, "1045", "1698", "28P01"),
 
   /** The password may be right, but the account or this host may not connect. */
   ACCOUNT(
-      Set.of(
-          "1044", "1129", "1130", "1251", "1524", "1820", "1862", "3118", "3879", "3955", "4150",
-          "4151", "42501"),
-      30,
-      30,
-      0),
+      30, "1044", "1129", "1130", "1251", "1524", "1820", "1862", "3118", "3879", "3955", "4150",
+      "4151", "42501"),
 
   /** The client does not trust the server's certificate, or it is not valid by the client's clock. */
-  CERTIFICATE(Set.of(), 30, 30, 0),
+  CERTIFICATE(30),
 
   /** The account has used up what it may do in an hour. */
-  QUOTA(Set.of(), 30, 30, 0),
+  QUOTA(30),
 
   /**
    * No connection is left. Whoever cannot do without one tries again; who can leaves it to others.
    */
-  CROWDED(Set.of("1040", "1203", "53300"), 0, 0, 300);
+  CROWDED(0, "1040", "1203", "53300");
 
-  /** Errors that the driver itself raises have no number, or with MariaDB's driver a negative one. */
-  private static final int HIGHEST_OF_DRIVER = 0;
+  private static final Duration FIRST = Duration.ofSeconds(30);
 
   @SuppressWarnings("ImmutableEnumChecker") // Set.of is immutable
   private final Set<String> codes;
 
-  private final Duration first;
-
   private final Duration longest;
 
-  private final Duration spare;
-
-  Refusal(Set<String> codes, long first, long longest, long spare) {
-    this.codes = codes;
-    this.first = Duration.ofSeconds(first);
+  Refusal(long longest, String... codes) {
+    this.codes = Set.of(codes);
     this.longest = Duration.ofSeconds(longest);
-    this.spare = Duration.ofSeconds(spare);
   }
 
   /**
@@ -78,8 +67,9 @@ enum Refusal {
     if (SqlErrors.has(failure, CertificateException.class)) {
       return CERTIFICATE;
     }
+    // What the driver itself raises has no number, or with MariaDB's driver a negative one.
     boolean brokenOff = ofDriver
-        && SqlErrors.code(failure) <= HIGHEST_OF_DRIVER
+        && SqlErrors.code(failure) <= 0
         && !SqlErrors.ofServer(SqlErrors.sqlState(failure))
         && failure instanceof SQLException
         && !SqlErrors.has(failure, IOException.class);
@@ -93,12 +83,12 @@ enum Refusal {
    * @return the pause, before it is spread; it doubles with each refusal where each one counts
    */
   Duration pause(int earlier) {
-    Duration pause = this.first.multipliedBy(1L << Math.min(earlier, 10));
+    Duration pause = FIRST.multipliedBy(1L << Math.min(earlier, 10));
     return pause.compareTo(this.longest) < 0 ? pause : this.longest;
   }
 
   /** Returns how long callers that can do without a connection do not ask for one. */
   Duration sparePause() {
-    return this.spare;
+    return this == CROWDED ? Duration.ofMinutes(5) : Duration.ZERO;
   }
 }

@@ -92,15 +92,12 @@ public final class UnpooledConnections {
   private Connection open() throws SQLException {
     Login login = this.logins.get();
     Connection connection = open(login);
-    boolean prepared = false;
     try {
       prepare(connection, login.settings());
-      prepared = true;
       return connection;
-    } finally {
-      if (!prepared) {
-        ElectionDatabase.discard(connection);
-      }
+    } catch (SQLException | RuntimeException | Error ex) {
+      ElectionDatabase.discard(connection);
+      throw ex;
     }
   }
 

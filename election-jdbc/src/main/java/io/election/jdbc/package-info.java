@@ -1,4 +1,4 @@
-/** Leases in MySQL or MariaDB, their schema, and the commit fence. */
+/** Leases in MySQL, MariaDB or PostgreSQL, their schema, and the commit fence. */
 @NullMarked
 package io.election.jdbc;
 
