@@ -25,11 +25,7 @@ final class ConnectBackoff {
 
   private @Nullable Long sparedUntil;
 
-  /**
-   * Creates a back-off that forbids nothing.
-   *
-   * @param ticker the monotonic clock, in nanoseconds
-   */
+  /** Creates a back-off that forbids nothing, by a monotonic clock in nanoseconds. */
   ConnectBackoff(LongSupplier ticker) {
     this.ticker = ticker;
   }

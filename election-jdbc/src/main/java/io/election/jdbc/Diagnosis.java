@@ -108,8 +108,7 @@ final class Diagnosis {
           .formatted(where, text(ex), dialect.shortName());
     }
     if (SqlErrors.isLockTrouble(ex)) {
-      return "Another transaction in %s holds a lock on a row of the election (%s). If this persists, find the blocking transaction: %s."
-          .formatted(where, text(ex), dialect.blockers());
+      return locked("a row of the election (" + text(ex) + ")", database);
     }
     if (has(ex, CertificateNotYetValidException.class)
         || has(ex, CertificateExpiredException.class)) {

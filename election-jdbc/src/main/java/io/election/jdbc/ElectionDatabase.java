@@ -81,12 +81,7 @@ public final class ElectionDatabase {
     this.threads = threads;
   }
 
-  /**
-   * Creates a database.
-   *
-   * @param source opens connections, and asks the back-off whether it may
-   * @param backoff keeps refused logins from being repeated
-   */
+  /** Creates a database whose source asks the back-off whether it may open a connection. */
   ElectionDatabase(
       ConnectBackoff.Opening source,
       ConnectBackoff backoff,

@@ -136,14 +136,11 @@ public record JdbcUrl(String text) {
     if (!any.matches() || any.group(2).toLowerCase(Locale.ROOT).contains("type=")) {
       return List.of(this);
     }
+    // Which kind of server the driver looks for is left out: which one accepts writes is asked.
+    String rest = any.group(3).replaceAll("(?<=[?&])targetServerType=[^&]*&?", "");
     return hosts(any.group(2)).stream()
-        .map((host) -> new JdbcUrl(any.group(1) + "//" + host + anyServer(any.group(3))))
+        .map((host) -> new JdbcUrl(any.group(1) + "//" + host + rest))
         .toList();
-  }
-
-  /** Leaves out which kind of server the driver looks for: which one accepts writes is asked. */
-  private static String anyServer(String rest) {
-    return rest.replaceAll("(?<=[?&])targetServerType=[^&]*&?", "");
   }
 
   /** Splits at commas outside brackets. */

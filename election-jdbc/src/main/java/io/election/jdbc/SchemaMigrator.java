@@ -153,7 +153,7 @@ final class SchemaMigrator {
     @Override
     public void migrate(Context context) throws SQLException {
       Session session =
-          Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)), this.dialect);
+          new Session(context.getConnection(), Deadline.in(Duration.ofSeconds(10)), this.dialect);
       for (String ddl : this.ddl.apply(LeaseTables.find(session))) {
         session.execute(ddl);
       }

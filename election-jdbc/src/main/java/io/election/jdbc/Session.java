@@ -40,7 +40,8 @@ final class Session implements Statements {
 
   private record Prepared(Kept text, PreparedStatement statement) {}
 
-  private Session(Connection connection, Deadline deadline, Dialect dialect) {
+  /** Wraps a connection without setting up its session. */
+  Session(Connection connection, Deadline deadline, Dialect dialect) {
     this.connection = connection;
     this.deadline = deadline;
     this.dialect = dialect;
@@ -86,11 +87,6 @@ final class Session implements Statements {
   /** How long, in seconds, a session may be idle that is used once in a renew interval. */
   static long restSeconds(Duration renewInterval) {
     return Math.max(1, (2 * renewInterval.toMillis() + 999) / 1000);
-  }
-
-  /** Wraps a connection of other code without setting up its session. */
-  static Session of(Connection connection, Deadline deadline, Dialect dialect) {
-    return new Session(connection, deadline, dialect);
   }
 
   private void setUp(ElectionDatabase database, long restSeconds, long lockSeconds)
@@ -150,32 +146,26 @@ final class Session implements Statements {
    * no row, because that means nothing on another server.
    */
   void requireUsable() throws SQLException {
-    query("SELECT " + usability(), (row) -> requireUsable(row, 1));
+    query("SELECT " + usability(), this::requireUsable);
   }
 
-  /** The columns that {@link #requireUsable(ResultSet, int)} checks. */
+  /** The columns that show whether a server is usable. */
   String usability() {
     return "%s, %s, %s"
         .formatted(dialect().source(), dialect().readOnly(), dialect().commits());
   }
 
-  /**
-   * Fails unless the server that returned a row is {@linkplain #isUsable() usable}. After a move to
-   * another server by a proxy the settings of the session are unknown.
-   *
-   * @param column the first of the columns of {@link #usability()}
-   * @return the server
-   */
-  String requireUsable(ResultSet row, int column) throws SQLException {
-    String found = Columns.string(row, column);
+  /** After a move to another server by a proxy the settings of the session are unknown. */
+  private String requireUsable(ResultSet row) throws SQLException {
+    String found = Columns.string(row, 1);
     if (!found.equals(source())) {
       throw new SQLNonTransientConnectionException(
           "it leads to another server now: %s, before it was %s (%s)"
               .formatted(found, host(), source()),
           "08S01");
     }
-    Columns.requireWritable(row, column + 1);
-    if (!row.getBoolean(column + 2)) {
+    Columns.requireWritable(row, 2);
+    if (!row.getBoolean(3)) {
       throw new SQLNonTransientConnectionException(
           "its session has lost the %s that was set, as behind a proxy that resets sessions"
               .formatted(dialect().commitSettings()),

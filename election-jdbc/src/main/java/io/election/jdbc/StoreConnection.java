@@ -29,14 +29,6 @@ final class StoreConnection {
   private String lastHost = "";
   private long lastUse;
 
-  /**
-   * Creates the connection, which connects upon the first call.
-   *
-   * @param database the database to connect to
-   * @param schema ensured before each session is opened
-   * @param operationTimeout the bound of one call
-   * @param restSeconds how long the connection may be idle before the server ends it
-   */
   StoreConnection(
       ElectionDatabase database,
       LeaderElectionSchema schema,

@@ -2,6 +2,7 @@ package io.election.jdbc;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * A table as the server describes it.
@@ -37,12 +38,7 @@ record Table(String name, String type, String engine, List<Column> columns) {
       boolean nullable,
       boolean omissible,
       String collation,
-      boolean primary) {
-
-    String describe() {
-      return this.name + " " + this.fullType;
-    }
-  }
+      boolean primary) {}
 
   Optional<Column> column(String name) {
     return this.columns.stream().filter((column) -> column.name().equals(name)).findFirst();
@@ -62,6 +58,8 @@ record Table(String name, String type, String engine, List<Column> columns) {
   }
 
   String describe() {
-    return String.join(", ", this.columns.stream().map(Column::describe).toList());
+    return this.columns.stream()
+        .map((column) -> column.name() + " " + column.fullType())
+        .collect(Collectors.joining(", "));
   }
 }

@@ -114,10 +114,7 @@ final class TermHistory {
     }
   }
 
-  /**
-   * Sets the start and the lease of a term that no node has led before. Nothing else can hold a
-   * lock on it.
-   */
+  /** Sets the start and the lease of a term that no node has led before. */
   void begin(Session session, String serviceId, long term, long leaseMillis) throws SQLException {
     session.updateOne("""
         UPDATE leader_election_history

@@ -39,13 +39,6 @@ public final class UnpooledConnections {
 
   private final int timeoutMillis;
 
-  /**
-   * Creates the source.
-   *
-   * @param logins supplies the login, at each call
-   * @param timeout how long a new connection may wait for the network
-   * @param backoff keeps a login that a host has refused from being repeated there
-   */
   private UnpooledConnections(Supplier<Login> logins, Duration timeout, ConnectBackoff backoff) {
     this.logins = logins;
     this.backoff = backoff;
