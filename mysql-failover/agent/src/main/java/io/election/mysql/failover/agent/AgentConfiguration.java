@@ -164,8 +164,9 @@ class AgentConfiguration {
   }
 
   @Bean
-  AgentMetrics agentMetrics(AgentProperties properties, Agent agent, SourceDuty duty) {
-    return new AgentMetrics(agent, duty, properties.acknowledgingReplicas());
+  AgentMetrics agentMetrics(
+      AgentProperties properties, Agent agent, SourceDuty duty, Promotions promotions) {
+    return new AgentMetrics(agent, duty, promotions, properties.acknowledgingReplicas());
   }
 
   @Bean

@@ -11,14 +11,16 @@ final class AgentMetrics implements MeterBinder {
 
   private final Agent agent;
   private final SourceDuty duty;
+  private final Promotions promotions;
   private final int acknowledgingReplicas;
 
   /**
    * @param acknowledgingReplicas the number of replicas that must acknowledge a transaction
    */
-  AgentMetrics(Agent agent, SourceDuty duty, int acknowledgingReplicas) {
+  AgentMetrics(Agent agent, SourceDuty duty, Promotions promotions, int acknowledgingReplicas) {
     this.agent = agent;
     this.duty = duty;
+    this.promotions = promotions;
     this.acknowledgingReplicas = acknowledgingReplicas;
   }
 
@@ -34,6 +36,9 @@ final class AgentMetrics implements MeterBinder {
           .tag("role", role.name())
           .register(registry);
     }
+    Gauge.builder("mysql.failover.paused", () -> this.promotions.paused().isEmpty() ? 0 : 1)
+        .description("1 while the set is paused, so that no server is promoted")
+        .register(registry);
     Gauge.builder("mysql.failover.lag", () -> this.agent.status().lagSeconds())
         .description("Replication lag of the applier")
         .baseUnit("seconds")

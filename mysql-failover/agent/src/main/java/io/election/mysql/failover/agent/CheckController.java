@@ -1,8 +1,12 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.agent.Status.Role;
+import io.election.store.LeaseStoreException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -14,12 +18,16 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 class CheckController {
 
+  private static final Logger log = LoggerFactory.getLogger(CheckController.class);
+
   private final Agent agent;
   private final SourceDuty duty;
+  private final Promotions promotions;
 
-  CheckController(Agent agent, SourceDuty duty) {
+  CheckController(Agent agent, SourceDuty duty, Promotions promotions) {
     this.agent = agent;
     this.duty = duty;
+    this.promotions = promotions;
   }
 
   /** Answers 200 if the server is the source, 503 otherwise. */
@@ -63,6 +71,37 @@ class CheckController {
       return ResponseEntity.accepted().build();
     } catch (IllegalStateException ex) {
       return ResponseEntity.status(409).body(ex.getMessage());
+    }
+  }
+
+  /**
+   * Pauses the set for maintenance: until {@code /resume}, no server is promoted, and no source
+   * gives up because replicas are missing. Answers 202, or 503 if that is not known to be stored.
+   */
+  @PostMapping("/pause")
+  ResponseEntity<String> pause(@RequestBody Pause request) {
+    return note(
+        request.reason() == null || request.reason().isBlank()
+            ? "no reason given"
+            : request.reason());
+  }
+
+  /** Why the set is paused. */
+  record Pause(@Nullable String reason) {}
+
+  /** Ends a pause. Answers 202, or 503 if that is not known to be stored. */
+  @PostMapping("/resume")
+  ResponseEntity<String> resume(@RequestBody Map<String, String> none) {
+    return note("");
+  }
+
+  private ResponseEntity<String> note(String reason) {
+    try {
+      this.promotions.pause(reason);
+      log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
+      return ResponseEntity.accepted().build();
+    } catch (LeaseStoreException ex) {
+      return ResponseEntity.status(503).body(ex.getMessage());
     }
   }
 }

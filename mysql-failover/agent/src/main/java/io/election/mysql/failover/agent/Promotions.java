@@ -22,6 +22,24 @@ interface Promotions extends AutoCloseable {
    */
   boolean record(Promotion promotion) throws LeaseStoreException;
 
+  /**
+   * Returns why the set is paused, as {@link #last} has found it; empty if it is not. While it is
+   * paused, no server is promoted, and no source gives up because replicas are missing.
+   */
+  default String paused() {
+    return "";
+  }
+
+  /**
+   * Pauses the set, for maintenance, or ends the pause.
+   *
+   * @param reason why it is paused; empty to end the pause
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  default void pause(String reason) throws LeaseStoreException {
+    throw new IllegalStateException("a set can be paused in etcd alone");
+  }
+
   @Override
   void close();
 }

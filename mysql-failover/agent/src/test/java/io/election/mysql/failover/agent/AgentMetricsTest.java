@@ -17,6 +17,7 @@ class AgentMetricsTest {
 
   private final Agent agent = mock();
   private final SourceDuty duty = mock();
+  private final Promotions promotions = mock();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
 
   private double value(String name, String... tags) {
@@ -25,10 +26,13 @@ class AgentMetricsTest {
 
   @Test
   void metersShowTheRoleTheLagWhoAcknowledgesAndWhoIsMissing() {
-    new AgentMetrics(this.agent, this.duty, 2).bindTo(this.registry);
+    new AgentMetrics(this.agent, this.duty, this.promotions, 2).bindTo(this.registry);
     when(this.agent.status()).thenReturn(new Status(Role.REPLICA, "", 7));
     when(this.duty.acknowledging()).thenReturn(OptionalInt.empty());
     when(this.agent.missing()).thenReturn(OptionalInt.of(2), OptionalInt.empty());
+    when(this.promotions.paused()).thenReturn("", "an upgrade");
+    assertThat(value("mysql.failover.paused")).isZero();
+    assertThat(value("mysql.failover.paused")).isEqualTo(1);
     assertThat(value("mysql.failover.missing")).isEqualTo(2);
     assertThat(value("mysql.failover.missing")).isNaN();
     assertThat(value("mysql.failover.role", "role", "REPLICA")).isEqualTo(1);

@@ -177,7 +177,7 @@ final class AgentProcess implements AutoCloseable {
     return command("/switch-over", "{\"to\":\"%s\"}".formatted(target));
   }
 
-  private HttpResponse<String> command(String path, String json) throws IOException {
+  HttpResponse<String> command(String path, String json) throws IOException {
     return ask(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.commands + path))
         .POST(BodyPublishers.ofString(json))
         .header("Content-Type", "application/json")

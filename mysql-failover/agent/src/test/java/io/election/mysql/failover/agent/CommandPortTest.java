@@ -2,11 +2,13 @@ package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.mockito.Mockito.doThrow;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
+import io.election.store.LeaseStoreException;
 import io.election.support.TestServer;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -50,6 +52,7 @@ class CommandPortTest {
 
   private static Agent agent = mock();
   private static SourceDuty duty = mock();
+  private static Promotions promotions = mock();
 
   private final int commands = TestServer.freePort();
   private final int checks = TestServer.freePort();
@@ -76,6 +79,11 @@ class CommandPortTest {
     }
 
     @Bean
+    Promotions promotions() {
+      return promotions;
+    }
+
+    @Bean
     SourceDuty duty() {
       return duty;
     }
@@ -85,6 +93,7 @@ class CommandPortTest {
   void mockServer() {
     agent = mock();
     duty = mock();
+    promotions = mock();
     when(agent.status()).thenReturn(new Status(Status.Role.SOURCE, "", 0));
     when(duty.switchOver("b")).thenReturn(CompletableFuture.completedFuture("b is the source"));
   }
@@ -131,6 +140,14 @@ class CommandPortTest {
     assertThat(moved.statusCode()).isEqualTo(202);
     assertThat(moved.body()).isEqualTo("b is the source");
     verify(agent).rebuild();
+    assertThat(command("/pause", "{\"reason\":\"an upgrade\"}", headers)).isEqualTo(202);
+    verify(promotions).pause("an upgrade");
+    assertThat(command("/pause", "{}", headers)).isEqualTo(202);
+    verify(promotions).pause("no reason given");
+    assertThat(command("/resume", "{}", headers)).isEqualTo(202);
+    verify(promotions).pause("");
+    doThrow(new LeaseStoreException("etcd is gone")).when(promotions).pause("");
+    assertThat(command("/resume", "{}", headers)).isEqualTo(503);
   }
 
   @Test

@@ -86,10 +86,17 @@ class JarIT {
       assertThat(agent.get("/actuator/health").statusCode()).isEqualTo(200);
       assertThat(agent.rebuild().statusCode()).isEqualTo(409);
       assertThat(found("mysql_failover_\\w+", Files.readString(Path.of("..", "alerts.yaml"))))
-          .hasSize(5)
+          .hasSize(6)
           .isSubsetOf(found("(?m)^\\w+", agent.get("/actuator/prometheus").body()));
       assertThat(found("role=\"\\w+\"", Files.readString(Path.of("..", "alerts.yaml"))))
           .isSubsetOf(found("role=\"\\w+\"", agent.get("/actuator/prometheus").body()));
+
+      assertThat(
+              agents.get("c").command("/pause", "{\"reason\":\"an upgrade\"}").statusCode())
+          .isEqualTo(202);
+      awaitMetric(agent, "mysql_failover_paused 1.0");
+      assertThat(agent.command("/resume", "{}").statusCode()).isEqualTo(202);
+      awaitMetric(agent, "mysql_failover_paused 0.0");
 
       set.get("b").kill();
       await()
@@ -98,6 +105,12 @@ class JarIT {
     } finally {
       agents.values().forEach(AgentProcess::close);
     }
+  }
+
+  private static void awaitMetric(AgentProcess agent, String line) {
+    await()
+        .atMost(Duration.ofSeconds(60))
+        .until(() -> agent.get("/actuator/prometheus").body().contains("\n" + line));
   }
 
   private static Set<String> found(String pattern, String text) {
