@@ -39,7 +39,7 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
             """.formatted(SAVEPOINT, restSeconds, select));
       } catch (SQLException ex) {
         undo(statement, ex);
-        if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER)) {
+        if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER) && !hasWritten(statement)) {
           return unlocked(statement, select, TRANSACTION);
         }
         if (SqlErrors.isConflict(ex)) {
@@ -64,6 +64,14 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
       throws SQLException {
     try (ResultSet row = statement.executeQuery(select)) {
       return new FenceEntry(row.next() ? Columns.string(row, 1) : "", false, readOnly);
+    }
+  }
+
+  /** A transaction may become read-only after it has written. */
+  private static boolean hasWritten(Statement statement) throws SQLException {
+    try (ResultSet row =
+        statement.executeQuery("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")) {
+      return row.next() && row.getBoolean(1);
     }
   }
 

@@ -66,6 +66,19 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
     commit();
   }
 
+  /** The server allows that, other than MySQL. */
+  @Test
+  void aTransactionThatBecomesReadOnlyAfterItsWritesIsRefused() throws Exception {
+    work();
+    execute("SET TRANSACTION READ ONLY");
+    assertThat(takeOver()).isPresent();
+    assertThatThrownBy(this::commit)
+        .isInstanceOfSatisfying(
+            SQLException.class, (ex) -> assertThat(ex.getSQLState()).isEqualTo("25006"));
+    this.worker.rollback();
+    assertThat(committed()).isZero();
+  }
+
   @Test
   void savepointsOfTheApplicationStay() throws Exception {
     work();
