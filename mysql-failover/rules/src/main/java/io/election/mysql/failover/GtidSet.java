@@ -206,6 +206,22 @@ public final class GtidSet {
     return left;
   }
 
+  /** Returns the transactions that are in both sets. */
+  public GtidSet intersect(GtidSet other) {
+    return subtract(subtract(other));
+  }
+
+  /** Returns one of the transactions; empty if there is none. */
+  public GtidSet any() {
+    TreeMap<Origin, List<Interval>> found = new TreeMap<>();
+    this.intervals.forEach((origin, mine) -> {
+      if (found.isEmpty()) {
+        found.put(origin, List.of(new Interval(mine.get(0).first(), mine.get(0).first())));
+      }
+    });
+    return new GtidSet(found);
+  }
+
   /**
    * Returns the transactions of an origin, including all its tags.
    *

@@ -2,18 +2,17 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionOperations;
 import io.election.LeadershipAcquiredEvent;
-import io.election.Member;
 import io.election.lease.Elector;
-import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.agent.Announcer.Facts;
+import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
-import java.sql.SQLException;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,131 +20,88 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 
 /**
- * Checks its server once a second and makes it a source, a replica, or read-only, as the election
+ * Looks at its server once a second and makes it a source, a replica, or read-only, as the election
  * requires. All of this happens on one thread.
  */
 final class Agent implements SmartLifecycle {
 
   private static final Logger log = LoggerFactory.getLogger(Agent.class);
 
-  private static final long INTERVAL_MILLIS = 1_000;
+  private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /**
-   * The interval while its server has no source, or while the server or the source does not answer.
-   */
-  private static final long SHORT_INTERVAL_MILLIS = INTERVAL_MILLIS / 5;
+  /** While its server has no source, or while the server or the source does not answer. */
+  private static final long SHORT_INTERVAL_NANOS = INTERVAL_NANOS / 5;
 
   /** The interval for comparing the election's term, which is known locally. */
   private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  /** How long another agent may be without a connection while it reconnects. */
-  private static final long CONNECTS_ANEW_MILLIS = 200;
-
-  /** How long a former agent must have been gone from the server. */
-  private static final long ALONE_NANOS = TimeUnit.SECONDS.toNanos(2);
-
   private final AgentProperties properties;
   private final MysqlServer server;
-  private final Fitness fitness;
-  private final Promotions promotions;
-  private final FreshestFirst freshest;
+  private final Registry registry;
+  private final Standing standing;
+  private final Announcer announcer;
   private final ElectionOperations election;
   private final Elector elector;
   private final LeaseSettings settings;
   private final SourceDuty duty;
-  private final ReplicaDuty replica;
-
+  private final Follower follower;
+  private final Rehearsal rehearsal;
+  private final LongSupplier clock;
   private final Semaphore signal = new Semaphore(0);
 
-  private volatile Status status = new Status(Role.UNKNOWN, "the agent has not checked it yet", 0);
+  private volatile Status status =
+      new Status(Role.UNKNOWN, "the agent has not looked at it yet", 0);
 
   private volatile @Nullable Thread thread;
 
-  /**
-   * The source to rebuild the server from, until the rebuild is complete or another source is
-   * promoted.
-   */
+  /** The source from which an operator has asked to rebuild the server. */
   private volatile @Nullable Promotion donor;
 
-  /** Why the last attempt to rebuild failed; empty if there was none. */
-  private String rebuildFailure = "";
+  /** What the agent has seen; used by its thread. */
+  private Seen seen;
 
   /**
-   * Whether the server was found fit, and nothing has happened since then that could have changed
-   * that.
+   * What the agent has seen.
+   *
+   * @param term the election term in which the last promotion was recorded; negative until known
+   * @param promotedAt when that changed last
+   * @param openTerm the same term when the election last was not open
+   * @param lookedIn the election's term at the last look
    */
-  private boolean checked;
-
-  /** Why the server may neither lead nor join; empty if it may. */
-  private String unfit = "";
-
-  /** Whether the server is unfit because its data may be incomplete. */
-  private boolean incomplete;
-
-  /** Whether this agent manages the server, so that other agents must not. */
-  private boolean everChecked;
-
-  /** The connection of another agent, as last seen. */
-  private String otherAgent = "";
-
-  /** Until when the other agent counts as running, by the monotonic clock. */
-  private long otherAgentUntil;
-
-  /** Whether the election was open at the last check. */
-  private boolean open;
-
-  /** The transactions that the server had executed at the last check. */
-  private GtidSet executed = GtidSet.EMPTY;
-
-  /** The election's term at the last check of the server. */
-  private OptionalLong lookedIn = OptionalLong.empty();
-
-  /** The election term in which the last promotion was recorded; negative until it is known. */
-  private long seenTerm = -1;
-
-  /** When a new promotion was last seen, by the monotonic clock. */
-  private long promotedAt = System.nanoTime();
-
-  /** The election term of the last promotion that was recorded before the election opened. */
-  private long openTerm;
+  private record Seen(long term, long promotedAt, long openTerm, OptionalLong lookedIn) {}
 
   Agent(
       AgentProperties properties,
       MysqlServer server,
-      Promotions promotions,
-      FreshestFirst freshest,
+      Registry registry,
+      Standing standing,
+      Announcer announcer,
       ElectionOperations election,
       Elector elector,
       LeaseSettings settings,
-      SourceDuty duty) {
+      SourceDuty duty,
+      Rehearsal rehearsal,
+      LongSupplier clock) {
     this.properties = properties;
     this.server = server;
-    this.fitness = new Fitness(server);
-    this.promotions = promotions;
-    this.freshest = freshest;
+    this.registry = registry;
+    this.standing = standing;
+    this.announcer = announcer;
     this.election = election;
     this.elector = elector;
     this.settings = settings;
     this.duty = duty;
-    this.replica = new ReplicaDuty(properties, server, freshest, election, duty, this::show);
-    freshest.onAsked(this.signal::release);
+    this.follower = new Follower(properties, server, standing, announcer, clock);
+    this.rehearsal = rehearsal;
+    this.clock = clock;
+    this.seen = new Seen(-1, clock.getAsLong(), 0, OptionalLong.empty());
+    standing.onAsked(this.signal::release);
   }
 
   /** Returns the status of the server. */
   Status status() {
     Status duty = this.duty.status();
     return duty != null ? duty : this.status;
-  }
-
-  /**
-   * Returns the number of servers of the set without an agent that has published a position; empty
-   * if it is not known.
-   */
-  OptionalInt missing() {
-    Optional<List<Member>> members = this.election.members();
-    return members.isPresent()
-        ? OptionalInt.of(this.freshest.missing(members.get()))
-        : OptionalInt.empty();
   }
 
   @Override
@@ -164,12 +120,11 @@ final class Agent implements SmartLifecycle {
   private void run() {
     while (this.thread == Thread.currentThread()) {
       try {
-        inspect();
+        look();
       } catch (Exception ex) {
-        show(Role.UNKNOWN, Refusals.text(ex), 0);
+        show(new Status(Role.UNKNOWN, Refusals.text(ex), 0));
         log.debug("Failed to manage {}", this.properties.server(), ex);
-        this.checked = false; // the server may have been restarted with other settings
-        this.freshest.withdraw();
+        this.standing.withdraw();
         if (this.election.isLeader()) {
           this.election.lostLeader();
         }
@@ -181,107 +136,96 @@ final class Agent implements SmartLifecycle {
       }
     }
     this.server.close();
-    this.promotions.close();
+    this.registry.close();
   }
 
-  /** Waits until the next check is due, or until a signal requests one at once. */
+  /** Waits until the next look is due, or until a signal requests one at once. */
   private void awaitNext() throws InterruptedException {
     Role role = this.status.role();
     boolean soon = role == Role.WAITING
         || role == Role.UNKNOWN
-        || (role == Role.REPLICA && !this.replica.isConnected());
-    long end = System.nanoTime()
-        + TimeUnit.MILLISECONDS.toNanos(soon ? SHORT_INTERVAL_MILLIS : INTERVAL_MILLIS);
+        || (role == Role.REPLICA && this.follower.isUnsettled());
+    long end = this.clock.getAsLong() + (soon ? SHORT_INTERVAL_NANOS : INTERVAL_NANOS);
     long left;
-    while ((left = end - System.nanoTime()) > 0
+    while ((left = end - this.clock.getAsLong()) > 0
         && !this.signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
-        && this.election.term().equals(this.lookedIn)) {
+        && this.election.term().equals(this.seen.lookedIn())) {
       // No other source has been elected yet.
     }
     this.signal.drainPermits();
   }
 
-  private void inspect() throws Exception {
-    this.lookedIn = this.election.term();
+  private void look() throws Exception {
+    OptionalLong electionTerm = this.election.term();
     if (this.election.isLeader()) {
       this.duty.serve();
-      this.checked = false;
       return;
     }
-    if (!this.checked && !check()) {
+    Snapshot read = this.registry.read();
+    ServerState state = this.server.state();
+    if (!state.otherAgent().isEmpty()) {
+      this.standing.withdraw();
+      show(new Status(Role.REFUSED, state.otherAgent(), 0));
       return;
+    }
+    see(read.electionTerm(), electionTerm);
+    if (!state.superReadOnly() && read.last().isPresent()) {
+      log.warn("{} is writable but not the source; making it read-only", this.properties.server());
+      this.server.fenceWithoutAcknowledgements();
+      state = this.server.state();
     }
     Promotion donor = this.donor;
-    if (donor != null && isElected(donor)) {
+    if (donor != null) {
       rebuild(donor);
       return;
     }
-    ServerState state = this.server.state();
-    if (state.executed().subtract(this.executed).hasOrigin(state.uuid())) {
-      this.replica.hasWritten();
+    if (this.standing.isOpen(this.settings.renewInterval())
+        && this.standing.hasOpenedSince(this.seen.promotedAt())
+        && this.seen.term() <= this.seen.openTerm()) {
+      stand(read, state);
+    } else {
+      this.standing.withdraw();
+      this.seen = new Seen(
+          this.seen.term(), this.seen.promotedAt(), this.seen.term(), this.seen.lookedIn());
+      Facts facts = this.announcer.announce(state, Position.MAY_RECEIVE, read);
+      join(read, state, facts);
     }
-    this.executed = state.executed();
-    if (this.unfit.isEmpty()) {
-      fenceUnlessReadOnly(state);
+  }
+
+  private void see(long term, OptionalLong electionTerm) {
+    Seen before = this.seen;
+    boolean promoted = before.term() >= 0 && term != before.term();
+    this.seen = new Seen(
+        term,
+        promoted ? this.clock.getAsLong() : before.promotedAt(),
+        before.openTerm(),
+        electionTerm);
+  }
+
+  /** Publishes the final position of a server that has no source, and stands by it. */
+  private void stand(Snapshot read, ServerState found) throws Exception {
+    ServerState state = found;
+    if (state.receiver().runs()) {
+      log.info("Stopping the receiver of {}: there is no source", this.properties.server());
+      this.server.stopReceiver();
+      state = this.server.state();
     }
-    Optional<Promotion> last = this.promotions.last();
-    if (!this.unfit.isEmpty() && last.isPresent()) {
-      fenceUnlessReadOnly(state); // before the first promotion, the server may be in use as it is
-    }
-    this.freshest.know(last);
-    long term = last.map(Promotion::electionTerm).orElse(0L);
-    if (term != this.seenTerm) {
-      this.promotedAt = this.seenTerm < 0 ? this.promotedAt : System.nanoTime();
-      this.seenTerm = term;
-    }
-    if (this.freshest.isOpen(this.settings.renewInterval(), this.promotedAt)
-        && term <= this.openTerm) {
-      if (!this.open) {
-        this.open = true;
-        this.checked = false; // each promotion must follow a check
-        if (!check()) {
-          return;
-        }
-      }
-      if (state.receiving()) {
-        log.info("Stopping the receiver of {}: there is no source", this.properties.server());
-        state = this.replica.stopReceiver();
-      }
-      if (last.isPresent() && this.freshest.isDesignated()) {
-        askLastSource(last.get());
-      }
-      showWaiting(state);
-      this.freshest.publish(state, term, this.status);
+    Facts facts = this.announcer.announce(state, read.electionTerm(), read);
+    if (facts.position().isFinal(read.electionTerm())) {
+      this.standing.see(this.registry.read(), facts.position());
       this.elector.wakeUp();
     } else {
-      this.open = false;
-      this.openTerm = term;
-      if (this.freshest.publish(state, Position.MAY_RECEIVE, this.status)) {
-        this.elector.announcePosition(); // the server may not join before the others can read this
-      }
-      join(last, state);
+      this.standing.withdraw();
     }
-  }
-
-  private void fenceUnlessReadOnly(ServerState state) throws SQLException {
-    if (!state.superReadOnly()) {
-      log.warn("{} is writable but not the source; making it read-only", this.properties.server());
-      this.replica.hasWritten();
-      this.server.fenceWithoutAcknowledgements();
-    }
-  }
-
-  /** Shows why there is no source, as far as this agent knows. */
-  private void showWaiting(ServerState state) {
-    if (!this.unfit.isEmpty()) {
-      show(Role.REFUSED, this.unfit, state.lagSeconds());
-      return;
-    }
-    String reason = this.freshest.reason();
+    Candidacy.Decision decision = this.standing.decision();
+    String reason = decision != null ? decision.turn().reason() : "";
     show(
-        Role.WAITING,
-        "there is no source" + (reason.isEmpty() ? "" : ": " + reason) + failure(),
-        state.lagSeconds());
+        facts.unfit().isEmpty()
+            ? new Status(
+                Role.WAITING,
+                "there is no source" + (reason.isEmpty() ? "" : ": " + reason) + failure(),
+                state.lagSeconds())
+            : new Status(Role.REFUSED, facts.unfit(), state.lagSeconds()));
   }
 
   private String failure() {
@@ -291,25 +235,24 @@ final class Agent implements SmartLifecycle {
         : "; its last attempt to become or stay the source failed: " + failure;
   }
 
-  /** Joins the source, if there is one. */
-  private void join(Optional<Promotion> last, ServerState state) throws Exception {
+  /** Joins the source, if there is one. Other agents can read that the position is not final. */
+  private void join(Snapshot read, ServerState state, Facts facts) throws Exception {
     Optional<String> leader = this.election.leaderId();
-    boolean promoted = last.isPresent() && isElected(last.get());
-    if (promoted) {
-      forgetOtherDonor(last.get());
-    }
-    if (!this.unfit.isEmpty()) {
-      if (state.receiving()) {
-        this.replica.stopReceiver(); // transactions that it acknowledges might be lost
+    Promotion source = read.last().filter(this::isElected).orElse(null);
+    Status status;
+    if (!facts.unfit().isEmpty()) {
+      if (state.receiver().runs()) {
+        this.server.stopReceiver(); // transactions that it acknowledges might be lost
       }
-      this.replica.refuse(this.incomplete && promoted ? last.get() : null);
-      show(Role.REFUSED, this.unfit, state.lagSeconds());
+      boolean rebuildable = state.settings().isIncomplete() || !facts.mayCount();
+      this.follower.refuse(rebuildable ? source : null);
+      status = new Status(Role.REFUSED, facts.unfit(), state.lagSeconds());
     } else if (leader.isEmpty()) {
-      show(Role.WAITING, "there is no source" + failure(), state.lagSeconds());
-    } else if (!promoted) {
+      status = new Status(Role.WAITING, "there is no source" + failure(), state.lagSeconds());
+    } else if (source == null) {
       // If the server joined the last source now, it could acknowledge transactions that the next
       // source lacks.
-      show(
+      status = new Status(
           Role.WAITING,
           "%s leads but has not promoted its server yet (the election is in term %s, and the last promotion was recorded in term %s)"
                   .formatted(
@@ -317,11 +260,18 @@ final class Agent implements SmartLifecycle {
                       this.election.term().isPresent()
                           ? this.election.term().getAsLong()
                           : "unknown",
-                      last.isPresent() ? last.get().electionTerm() : "none")
+                      read.last().isPresent() ? read.electionTerm() : "none")
               + failure(),
           state.lagSeconds());
     } else {
-      this.replica.follow(last.get(), state);
+      this.rehearsal.look(read);
+      status = this.follower.follow(source, state, read);
+    }
+    if (status != null) {
+      show(status);
+      if (status.role() == Role.REPLICA) {
+        this.duty.forgetFailure();
+      }
     }
   }
 
@@ -340,7 +290,7 @@ final class Agent implements SmartLifecycle {
    * @throws IllegalStateException if the server is not refused
    */
   void rebuild() {
-    Promotion refusedBy = this.replica.refusedBy();
+    Promotion refusedBy = this.follower.refusedBy();
     if (this.status.role() != Role.REFUSED || refusedBy == null) {
       throw new IllegalStateException(
           "%s is %s, and only a server that may not join the source can be rebuilt from it%s"
@@ -357,116 +307,72 @@ final class Agent implements SmartLifecycle {
     this.signal.release();
   }
 
-  /** Rebuilds the server. If that fails because of the donor, the next check tries again. */
-  private void rebuild(Promotion donor) throws SQLException {
-    showRebuild(donor);
-    this.freshest.withdraw();
-    try {
-      this.server.rebuild(
-          donor.address(),
-          this.properties.replicationUsername(),
-          this.properties.replicationPassword());
-    } catch (SQLException ex) {
-      if (ex.getErrorCode() == MysqlServer.CLONE_DONOR_ERROR) {
-        // A donor serves one clone at a time, and a source that closes for writes aborts clones.
-        this.rebuildFailure = Refusals.text(ex);
-        this.checked = false; // its data may be gone
-        showRebuild(donor);
-        return;
-      }
-      forgetRebuild();
-      throw ex; // also if the server shut down after the clone
-    }
-    forgetRebuild();
-  }
-
-  private void showRebuild(Promotion donor) {
-    String reason = "it is being rebuilt from " + donor.server();
-    if (this.rebuildFailure.isEmpty()) {
-      show(Role.UNKNOWN, reason, 0);
-    } else {
-      show(
-          Role.REFUSED,
-          "%s; the last attempt failed and will be retried: %s"
-              .formatted(reason, this.rebuildFailure),
-          0);
-    }
-  }
-
-  private void forgetOtherDonor(Promotion source) {
-    Promotion donor = this.donor;
-    if (donor != null && donor.electionTerm() != source.electionTerm()) {
-      log.warn(
-          "{} will not be rebuilt from {}: the source is now {}",
-          this.properties.server(),
-          donor.server(),
-          source.server());
-      forgetRebuild();
-    }
-  }
-
-  private void forgetRebuild() {
+  /** Rebuilds the server, once for each request. */
+  private void rebuild(Promotion donor) throws Exception {
     this.donor = null;
-    this.rebuildFailure = "";
+    if (!isElected(donor)) {
+      log.warn("{} is not rebuilt: {} is no longer the source", this.properties.server(), donor);
+      return;
+    }
+    show(new Status(Role.UNKNOWN, "it is being rebuilt from " + donor.server(), 0));
+    this.standing.withdraw();
+    this.registry.withdraw(this.properties.server());
+    this.server.rebuild(
+        this.properties.address(donor.server()),
+        this.properties.replicationUsername(),
+        this.properties.replicationPassword());
   }
 
   /**
-   * Checks the settings of the server, and whether its data are complete.
+   * Writes the first record of a set: this server has all data, and becomes its first source.
    *
-   * @return {@code false} if another agent manages the server, so that this agent must not touch it
+   * @param acknowledging the number of replicas that acknowledge each transaction
+   * @throws IllegalStateException if there is a record, or the server cannot be the first source
    */
-  private boolean check() throws Exception {
-    if (!this.everChecked && hasOtherAgent()) {
-      show(Role.REFUSED, this.otherAgent, 0);
-      return false;
+  void initialize(int acknowledging) throws Exception {
+    Snapshot read = this.registry.read();
+    Position own = read.positions().get(this.properties.server());
+    if (own == null || !own.refusal().isEmpty() || own.term() > 0) {
+      throw new IllegalStateException("%s cannot be the first source: %s"
+          .formatted(
+              this.properties.server(),
+              own == null
+                  ? "its agent has not published its position"
+                  : own.term() > 0
+                      ? "its data are of term %d, so the record of promotions is gone"
+                          .formatted(own.term())
+                      : own.refusal()));
     }
-    Fitness.Finding finding = this.fitness.inspect(this.properties.acknowledgingReplicas());
-    this.incomplete = finding.incomplete();
-    this.unfit = finding.reason();
-    this.freshest.unfit(this.unfit, this.incomplete);
-    this.checked = this.unfit.isEmpty();
-    this.everChecked |= this.checked;
-    return true;
+    int replicas = this.properties.servers().size() - 1;
+    if (acknowledging < 1 || acknowledging > replicas) {
+      throw new IllegalStateException(
+          "acknowledging=%d: it must be between 1 and the number of replicas, which is %d"
+              .formatted(acknowledging, replicas));
+    }
+    Promotion first = new Promotion(
+        1,
+        own.server(),
+        own.uuid(),
+        own.received(),
+        0,
+        acknowledging,
+        Map.of(own.server(), own.uuid()));
+    if (!this.registry.initialize(first)) {
+      throw new IllegalStateException("the set has a record of promotions already");
+    }
+    log.info("{} becomes the first source", this.properties.server());
   }
 
-  /** Returns whether another agent manages the server, or did so a moment ago. */
-  private boolean hasOtherAgent() throws Exception {
-    String other = this.server.otherAgent();
-    if (other.isEmpty() && this.otherAgent.isEmpty()) {
-      TimeUnit.MILLISECONDS.sleep(CONNECTS_ANEW_MILLIS);
-      other = this.server.otherAgent();
-    }
-    if (!other.isEmpty()) {
-      this.otherAgent = other;
-      this.otherAgentUntil = System.nanoTime() + ALONE_NANOS;
-    }
-    return !this.otherAgent.isEmpty() && System.nanoTime() - this.otherAgentUntil < 0;
-  }
-
-  /**
-   * Asks the last source for its position if it is handing over to this server. The last source has
-   * every acknowledged transaction, so no other position is needed.
-   */
-  private void askLastSource(Promotion last) {
-    try {
-      Peer source = Peer.inspect(last.address(), this.properties);
-      if (source.superReadOnly() && source.uuid().equals(last.uuid())) {
-        this.freshest.handedOverAt(last, source.executed());
-      }
-    } catch (SQLException ex) {
-      log.info("The last source {} does not answer: {}", last.server(), Refusals.text(ex));
-    }
-  }
-
-  private void show(Role role, String reason, long lagSeconds) {
+  private void show(Status status) {
     Status before = this.status;
-    this.status = new Status(role, reason, lagSeconds);
-    if (before.role() != role || !before.reason().equals(reason)) {
-      if (role == Role.REFUSED || role == Role.UNKNOWN) {
-        log.warn("{} is {}: {}", this.properties.server(), role, reason);
+    this.status = status;
+    this.standing.show(Rehearsal.show(this.properties.server(), status));
+    if (before.role() != status.role() || !before.reason().equals(status.reason())) {
+      String reason = status.reason().isEmpty() ? "" : ": " + status.reason();
+      if (status.role() == Role.REFUSED || status.role() == Role.UNKNOWN) {
+        log.warn("{} is {}{}", this.properties.server(), status.role(), reason);
       } else {
-        log.info(
-            "{} is {}{}", this.properties.server(), role, reason.isEmpty() ? "" : ": " + reason);
+        log.info("{} is {}{}", this.properties.server(), status.role(), reason);
       }
     }
   }

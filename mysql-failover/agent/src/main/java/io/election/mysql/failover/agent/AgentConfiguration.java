@@ -1,25 +1,20 @@
 package io.election.mysql.failover.agent;
 
-import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
-import io.election.jdbc.CommitFence;
 import io.election.lease.Elector;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
-import io.election.zookeeper.ZookeeperFence;
 import java.util.Map;
-import javax.sql.DataSource;
+import java.util.Set;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
-import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -28,14 +23,20 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 class AgentConfiguration {
 
-  private static final String SERVER = "as.failover.server";
-
   private static final String ADDRESS = "[\\w.-]+:\\d+";
+
+  private static final String SERVER = "as.failover.server";
 
   private static final String ALGORITHM = "as.election.algorithm";
 
+  /** Reads the monotonic clock in nanoseconds. */
   @Bean
-  FreshestFirst freshestFirst(AgentProperties properties, ElectionProperties election) {
+  LongSupplier agentClock() {
+    return System::nanoTime;
+  }
+
+  @Bean
+  Standing standing(AgentProperties properties, ElectionProperties election, LongSupplier clock) {
     require(
         election.eligible(),
         "as.election.eligible",
@@ -49,30 +50,21 @@ class AgentConfiguration {
         "it must be one of as.failover.servers, which are " + servers.keySet());
     require(
         servers.size() > 1
-            && servers.keySet().stream().noneMatch((name) -> name.matches(".*\\s.*|"))
+            && servers.keySet().stream().allMatch((name) -> name.matches("[^\\s,=/]+"))
             && servers.values().stream().allMatch((address) -> address.matches(ADDRESS))
             && servers.values().stream().distinct().count() == servers.size(),
         "as.failover.servers",
         servers,
-        "it must have an address, host:port, for each server of the set, at least two, by names without spaces");
+        "it must have an address, host:port, for each server of the set, at least two, by names without spaces, '=' or '/'");
     require(
         (properties.tls().mode() == Tls.Mode.VERIFY) == (properties.tls().ca() != null),
         "as.failover.tls.ca",
         properties.tls().ca(),
         "it is needed for as.failover.tls.mode=verify, and for no other");
-    String initial = properties.initialSource();
-    require(
-        initial == null || servers.containsKey(initial),
-        "as.failover.initial-source",
-        initial,
-        "it must be one of as.failover.servers, which are " + servers.keySet());
-    require(
-        properties.acknowledgingReplicas() >= 0
-            && properties.acknowledgingReplicas() < servers.size(),
-        "as.failover.acknowledging-replicas",
-        properties.acknowledgingReplicas(),
-        "it must be between 0 and the number of replicas, which is " + (servers.size() - 1));
-    return new FreshestFirst(properties);
+    return new Standing(
+        new Candidacy(
+            Set.copyOf(servers.keySet()), properties.positionWait(), properties.holdBack()),
+        clock);
   }
 
   private static void require(
@@ -89,49 +81,28 @@ class AgentConfiguration {
   }
 
   @Bean(destroyMethod = "")
-  Promotions promotions(
-      AgentProperties properties,
-      Environment environment,
-      ElectionService election,
-      ObjectProvider<EtcdFence> etcd,
-      ObjectProvider<ZookeeperFence> zookeeper,
-      ObjectProvider<DataSource> database,
-      ObjectProvider<CommitFence> mysql) {
+  Registry registry(
+      ElectionService election, ObjectProvider<EtcdFence> etcd, Environment settings) {
     EtcdFence fence = etcd.getIfAvailable();
-    if (fence != null) {
-      return new EtcdPromotions(fence, election, properties);
+    if (fence == null) {
+      throw new InvalidConfigurationPropertyValueException(
+          ALGORITHM, settings.getProperty(ALGORITHM), "the agents elect over Etcd alone");
     }
-    ZookeeperFence other = zookeeper.getIfAvailable();
-    if (other != null) {
-      return new ZookeeperPromotions(other, election, properties);
-    }
-    require(
-        mysql.getIfAvailable() != null,
-        ALGORITHM,
-        environment.getProperty(ALGORITHM),
-        "the agents can elect over Etcd, Zookeeper or Mysql");
-    return new MysqlPromotions(database.getObject(), mysql.getObject(), election, properties);
+    return new Registry(fence, election);
   }
 
-  /** The database of the election, which must not be one of the set's servers. */
-  @Configuration(proxyBeanMethods = false)
-  @ConditionalOnProperty(name = ALGORITHM, havingValue = "Mysql")
-  @EnableConfigurationProperties(DataSourceProperties.class)
-  static class ElectionDatabaseConfiguration {
+  @Bean
+  Rehearsal rehearsal(
+      AgentProperties properties,
+      Standing standing,
+      ElectionOperations election,
+      LongSupplier clock) {
+    return new Rehearsal(properties, standing.candidacy(), election, clock);
+  }
 
-    @Bean
-    HikariDataSource electionDataSource(
-        DataSourceProperties properties, ElectionProperties election) {
-      HikariDataSource pool =
-          properties.initializeDataSourceBuilder().type(HikariDataSource.class).build();
-      pool.setMaximumPoolSize(2);
-      long timeout = Math.max(election.operationTimeout().toMillis(), 250);
-      pool.setConnectionTimeout(timeout);
-      // The agent must not wait for an answer that the network has lost.
-      pool.addDataSourceProperty("connectTimeout", Long.toString(timeout));
-      pool.addDataSourceProperty("socketTimeout", Long.toString(timeout));
-      return pool;
-    }
+  @Bean
+  Announcer announcer(AgentProperties properties, Registry registry, LongSupplier clock) {
+    return new Announcer(properties, registry, clock);
   }
 
   @Bean
@@ -156,29 +127,46 @@ class AgentConfiguration {
   SourceDuty sourceDuty(
       AgentProperties properties,
       MysqlServer server,
-      Promotions promotions,
-      FreshestFirst freshest,
+      Registry registry,
+      Standing standing,
+      Announcer announcer,
+      Rehearsal rehearsal,
       ElectionOperations election,
-      LeaseSettings settings) {
-    return new SourceDuty(properties, server, promotions, freshest, election, settings);
+      LeaseSettings settings,
+      LongSupplier clock) {
+    return new SourceDuty(
+        properties, server, registry, standing, announcer, rehearsal, election, settings, clock);
   }
 
   @Bean
-  AgentMetrics agentMetrics(
-      AgentProperties properties, Agent agent, SourceDuty duty, Promotions promotions) {
-    return new AgentMetrics(agent, duty, promotions, properties.acknowledgingReplicas());
+  AgentMetrics agentMetrics(Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry) {
+    return new AgentMetrics(agent, duty, rehearsal, registry);
   }
 
   @Bean
   Agent agent(
       AgentProperties properties,
       MysqlServer server,
-      Promotions promotions,
-      FreshestFirst freshest,
+      Registry registry,
+      Standing standing,
+      Announcer announcer,
       ElectionOperations election,
       Elector elector,
       LeaseSettings settings,
-      SourceDuty duty) {
-    return new Agent(properties, server, promotions, freshest, election, elector, settings, duty);
+      SourceDuty duty,
+      Rehearsal rehearsal,
+      LongSupplier clock) {
+    return new Agent(
+        properties,
+        server,
+        registry,
+        standing,
+        announcer,
+        election,
+        elector,
+        settings,
+        duty,
+        rehearsal,
+        clock);
   }
 }

@@ -11,17 +11,14 @@ final class AgentMetrics implements MeterBinder {
 
   private final Agent agent;
   private final SourceDuty duty;
-  private final Promotions promotions;
-  private final int acknowledgingReplicas;
+  private final Rehearsal rehearsal;
+  private final Registry registry;
 
-  /**
-   * @param acknowledgingReplicas the number of replicas that must acknowledge a transaction
-   */
-  AgentMetrics(Agent agent, SourceDuty duty, Promotions promotions, int acknowledgingReplicas) {
+  AgentMetrics(Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry) {
     this.agent = agent;
     this.duty = duty;
-    this.promotions = promotions;
-    this.acknowledgingReplicas = acknowledgingReplicas;
+    this.rehearsal = rehearsal;
+    this.registry = registry;
   }
 
   private static double orNaN(OptionalInt number) {
@@ -36,14 +33,13 @@ final class AgentMetrics implements MeterBinder {
           .tag("role", role.name())
           .register(registry);
     }
-    Gauge.builder("mysql.failover.paused", () -> this.promotions.paused().isEmpty() ? 0 : 1)
-        .description("1 while the set is paused, so that no server is promoted")
-        .register(registry);
     Gauge.builder("mysql.failover.lag", () -> this.agent.status().lagSeconds())
         .description("Replication lag of the applier")
         .baseUnit("seconds")
         .register(registry);
-    Gauge.builder("mysql.failover.missing", () -> orNaN(this.agent.missing()))
+    Gauge.builder(
+            "mysql.failover.missing",
+            () -> this.rehearsal.unmanaged().map((each) -> (double) each.size()).orElse(Double.NaN))
         .description("Number of servers of the set without an agent that has published a position")
         .baseUnit("servers")
         .register(registry);
@@ -51,10 +47,16 @@ final class AgentMetrics implements MeterBinder {
         .description("Number of replicas that acknowledge the transactions of the source")
         .baseUnit("replicas")
         .register(registry);
-    Gauge.builder("mysql.failover.required", () -> this.acknowledgingReplicas)
+    Gauge.builder("mysql.failover.required", () -> orNaN(this.duty.required()))
         .description(
             "Number of replicas that must acknowledge a transaction before the source does")
         .baseUnit("replicas")
+        .register(registry);
+    Gauge.builder("mysql.failover.paused", () -> this.registry.paused().isEmpty() ? 0 : 1)
+        .description("1 while the set is paused, so that no server is promoted")
+        .register(registry);
+    Gauge.builder("mysql.failover.ready", () -> this.rehearsal.problem().isEmpty() ? 1 : 0)
+        .description("1 if a server would be promoted if the source were lost now")
         .register(registry);
   }
 }

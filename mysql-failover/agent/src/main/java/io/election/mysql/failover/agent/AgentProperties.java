@@ -3,7 +3,6 @@ package io.election.mysql.failover.agent;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
@@ -13,17 +12,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param server Name of the server beside this agent; one of 'as.failover.servers'.
  * @param servers Addresses, {@code host:port}, at which the servers of the set reach each other, by
  *     name; the same at all agents.
- * @param initialSource Name of the server that becomes the first source of a set that has never had
- *     one.
  * @param url JDBC URL with which the agent connects to its own server, without a database.
  * @param username User of the agent on its own server.
  * @param password Password of that user.
  * @param replicationUsername User with which replicas connect to the source; the same on all
  *     servers.
  * @param replicationPassword Password of that user.
- * @param acknowledgingReplicas Number of replicas that must acknowledge a transaction before the
- *     source does (rpl_semi_sync_source_wait_for_replica_count). 0 means asynchronous replication,
- *     with which a failover can lose transactions.
+ * @param promotion Whether this server becomes the source: 'allowed', 'never', or 'preferred', which
+ *     makes servers that are as fresh let it go first.
  * @param positionWait Time to wait for the positions of all servers.
  * @param holdBack Additional time to wait for each server that is fresher.
  * @param applyTimeout Time that a promotion may take to apply the received transactions.
@@ -40,13 +36,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 record AgentProperties(
     String server,
     Map<String, String> servers,
-    @Nullable String initialSource,
     String url,
     String username,
     @DefaultValue("") String password,
     String replicationUsername,
     @DefaultValue("") String replicationPassword,
-    @DefaultValue("1") int acknowledgingReplicas,
+    @DefaultValue("allowed") Rank promotion,
     @DefaultValue("2s") Duration positionWait,
     @DefaultValue("2s") Duration holdBack,
     @DefaultValue("60s") Duration applyTimeout,
@@ -56,9 +51,11 @@ record AgentProperties(
     @DefaultValue("2s") Duration hookTimeout,
     @DefaultValue Tls tls) {
 
-  /** Returns the address of this server. */
-  String address() {
-    return address(this.server);
+  /** Whether a server becomes the source. */
+  enum Rank {
+    ALLOWED,
+    NEVER,
+    PREFERRED
   }
 
   /**

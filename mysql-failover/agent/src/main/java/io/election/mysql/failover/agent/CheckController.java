@@ -22,27 +22,40 @@ class CheckController {
 
   private final Agent agent;
   private final SourceDuty duty;
-  private final Promotions promotions;
+  private final Rehearsal rehearsal;
+  private final Registry registry;
 
-  CheckController(Agent agent, SourceDuty duty, Promotions promotions) {
+  CheckController(Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry) {
     this.agent = agent;
     this.duty = duty;
-    this.promotions = promotions;
+    this.rehearsal = rehearsal;
+    this.registry = registry;
+  }
+
+  /**
+   * The answer to a check.
+   *
+   * @param failover why no server would be promoted if the source were lost now; empty if one would
+   */
+  record Check(Role role, String reason, long lagSeconds, String failover) {}
+
+  private Check check(Status status) {
+    return new Check(status.role(), status.reason(), status.lagSeconds(), this.rehearsal.problem());
   }
 
   /** Answers 200 if the server is the source, 503 otherwise. */
   @GetMapping("/check")
-  ResponseEntity<Status> source() {
+  ResponseEntity<Check> source() {
     Status status = this.agent.status();
-    return ResponseEntity.status(status.role() == Role.SOURCE ? 200 : 503).body(status);
+    return ResponseEntity.status(status.role() == Role.SOURCE ? 200 : 503).body(check(status));
   }
 
   /** Answers 200 if the server is a replica whose lag is at most the allowed one, 503 otherwise. */
   @GetMapping("/check/replica")
-  ResponseEntity<Status> replica(@RequestParam(defaultValue = "10") long maxLag) {
+  ResponseEntity<Check> replica(@RequestParam(defaultValue = "10") long maxLag) {
     Status status = this.agent.status();
     boolean usable = status.role() == Role.REPLICA && status.lagSeconds() <= maxLag;
-    return ResponseEntity.status(usable ? 200 : 503).body(status);
+    return ResponseEntity.status(usable ? 200 : 503).body(check(status));
   }
 
   /**
@@ -75,15 +88,29 @@ class CheckController {
   }
 
   /**
+   * Makes this server the first source of its set. Answers 202, or 409 with the reason.
+   */
+  @PostMapping("/initialize")
+  ResponseEntity<String> initialize(@RequestBody Initialize request) throws Exception {
+    try {
+      this.agent.initialize(request.acknowledging());
+      return ResponseEntity.accepted().build();
+    } catch (IllegalStateException ex) {
+      return ResponseEntity.status(409).body(ex.getMessage());
+    }
+  }
+
+  /** The number of replicas that acknowledge each transaction before the source does. */
+  record Initialize(int acknowledging) {}
+
+  /**
    * Pauses the set for maintenance: until {@code /resume}, no server is promoted, and no source
    * gives up because replicas are missing. Answers 202, or 503 if that is not known to be stored.
    */
   @PostMapping("/pause")
   ResponseEntity<String> pause(@RequestBody Pause request) {
-    return note(
-        request.reason() == null || request.reason().isBlank()
-            ? "no reason given"
-            : request.reason());
+    String reason = request.reason();
+    return note(reason == null || reason.isBlank() ? "no reason given" : reason);
   }
 
   /** Why the set is paused. */
@@ -97,7 +124,7 @@ class CheckController {
 
   private ResponseEntity<String> note(String reason) {
     try {
-      this.promotions.pause(reason);
+      this.registry.pause(reason);
       log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
       return ResponseEntity.accepted().build();
     } catch (LeaseStoreException ex) {

@@ -70,7 +70,7 @@ final class Hooks {
           .environment()
           .putAll(Map.of(
               "AS_FAILOVER_SERVER", this.properties.server(),
-              "AS_FAILOVER_ADDRESS", this.properties.address(),
+              "AS_FAILOVER_ADDRESS", this.properties.address(this.properties.server()),
               "AS_FAILOVER_TERM", Long.toString(term)));
       process = builder.start();
     } catch (IOException ex) {

@@ -47,6 +47,19 @@ final class MysqlServer implements AutoCloseable {
       WHERE service_state = 'ON'
       """;
 
+  /** The connections that write, or hold a lock acquired by LOCK TABLES. */
+  private static final String BLOCKERS = """
+      SELECT DISTINCT CONCAT('connection ', processlist_id, ' of ', processlist_user, '@', processlist_host,
+          IF(processlist_info IS NULL, ', which holds locks on tables',
+              CONCAT(' with ', LEFT(processlist_info, 80))))
+      FROM performance_schema.metadata_locks
+          JOIN performance_schema.threads ON thread_id = owner_thread_id
+      WHERE object_type IN ('GLOBAL', 'COMMIT') AND lock_type = 'INTENTION_EXCLUSIVE'
+          AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
+          AND COALESCE(processlist_info, '') NOT LIKE '%mysql_failover.guard%'
+      LIMIT 5
+      """;
+
   /** Also undoes the offline mode of a fence that failed half-way. */
   private static final String ONLINE = "SET GLOBAL offline_mode = OFF";
 
@@ -66,10 +79,10 @@ final class MysqlServer implements AutoCloseable {
   /** The number of the last request to the guard. */
   private long guardTold;
 
-  private final GuardTicks guardTicks = new GuardTicks();
+  /** The last connection of this agent by which it managed the server; 0 if none did. */
+  private long managed;
 
-  /** Whether the data contain a term, as last seen. */
-  private boolean hasTerm = true;
+  private final GuardTicks guardTicks = new GuardTicks();
 
   /**
    * @param tls the security of its connections to other servers
@@ -79,8 +92,8 @@ final class MysqlServer implements AutoCloseable {
   }
 
   private MysqlServer(ServerConnection connection, Tls tls) {
-    this.connection = connection;
     this.tls = tls;
+    this.connection = connection;
   }
 
   /** Returns the rows of a query. */
@@ -88,17 +101,20 @@ final class MysqlServer implements AutoCloseable {
     return this.connection.query(query, reader);
   }
 
-  /**
-   * Describes the connection of another agent to this server, with its remedy; empty if there is
-   * none.
-   */
-  String otherAgent() throws SQLException {
-    return this.connection.otherAgent();
-  }
-
   /** Reads the state of the server, with one statement. */
   ServerState state() throws SQLException {
     return inspect("0").state();
+  }
+
+  /** Commits a transaction that is replicated. */
+  void probe() throws SQLException {
+    execute(
+        "SET SESSION sql_log_bin = 1; INSERT INTO mysql_failover.probe VALUES (1, 1) ON DUPLICATE KEY UPDATE number = number + 1");
+  }
+
+  /** Describes the connections that prevent the server from becoming read-only. */
+  String blockers() throws SQLException {
+    return String.join(", ", query(BLOCKERS, (row) -> row.getString(1)));
   }
 
   /**
@@ -145,29 +161,34 @@ final class MysqlServer implements AutoCloseable {
 
   private Look inspect(String guard) throws SQLException {
     try {
-      Look look = inspect(guard, this.hasTerm ? ServerState.TERM : ServerState.NO_TERM);
-      if (look.state().term() >= 0) {
-        return look;
-      }
-      this.hasTerm = true;
       return inspect(guard, ServerState.TERM);
     } catch (SQLException ex) {
-      if (!this.hasTerm
-          || !(ex.getErrorCode() == ServerConnection.NO_TABLE || ex.getErrorCode() == 1049)) {
-        close();
-        throw ex;
+      if (String.valueOf(ex.getMessage()).contains("clone_status")) {
+        throw new SQLException(
+            "the plugin clone is not loaded: plugin_load_add=mysql_clone.so", ex);
       }
-      this.hasTerm = false; // if the next query fails too, its error says why
-      return inspect(guard);
+      if (ex.getErrorCode() == ServerConnection.NO_TABLE || ex.getErrorCode() == 1049) {
+        return inspect(guard, "0"); // it has never replicated from a promoted server
+      }
+      close();
+      throw ex;
     }
   }
 
   private Look inspect(String guard, String term) throws SQLException {
+    Look look;
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();
-      return new Look(ServerState.of(row), row.getLong(ServerState.GUARD_COLUMN));
+      look = new Look(ServerState.of(row), row.getLong(ServerState.GUARD_COLUMN));
     }
+    ServerState state = look.state();
+    if (state.manager() == state.connection()) {
+      this.managed = state.connection();
+    } else if (state.manager() == this.managed) {
+      execute("KILL " + this.managed); // a lost connection of this agent
+    }
+    return look;
   }
 
   /**
@@ -179,8 +200,8 @@ final class MysqlServer implements AutoCloseable {
     return new MysqlServer(this.connection.another(patience), this.tls);
   }
 
-  /** Reconnects, and from now on limits the time for each answer. */
-  void answerWithin(Duration time) {
+  /** From now on limits the time for each answer. */
+  void answerWithin(Duration time) throws SQLException {
     this.connection.answerWithin(time);
   }
 
@@ -220,11 +241,6 @@ final class MysqlServer implements AutoCloseable {
   void stopReplicating() throws SQLException {
     stopReplica();
     execute("RESET REPLICA ALL");
-  }
-
-  /** Marks the server, until it shuts down, as having every transaction that it acknowledged. */
-  void noteWhole() throws SQLException {
-    execute("SET GLOBAL " + ServerState.WHOLE);
   }
 
   /**
@@ -273,6 +289,7 @@ final class MysqlServer implements AutoCloseable {
             server varchar(128) NOT NULL,
             promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
         """,
+        "CREATE TABLE IF NOT EXISTS mysql_failover.probe (id int NOT NULL PRIMARY KEY, number bigint NOT NULL)",
         "INSERT INTO mysql_failover.promotion (term, server) VALUES (%s, '%s') ON DUPLICATE KEY UPDATE term = term"
             .formatted(term, server.replace("'", "''")),
         "SET SESSION sql_log_bin = 0");
@@ -415,27 +432,17 @@ final class MysqlServer implements AutoCloseable {
   void rebuild(String address, String user, String password) throws SQLException {
     stopReplica();
     execute(
-        "SET GLOBAL " + ServerState.NOT_WHOLE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
         // A clone takes longer than the guard allows an agent to be silent. A guard that is running
         // fails, since its table is gone.
         "DROP EVENT IF EXISTS mysql_failover.guard",
         "DROP TABLE IF EXISTS mysql_failover.guard");
-    try (Statement statement = connection().createStatement()) {
-      statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
-    } catch (SQLException ex) {
-      if (ex.getErrorCode() != 1125) { // it is already installed
-        throw ex;
-      }
-    }
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
           "SET GLOBAL clone_valid_donor_list = '%s'".formatted(literal(address)),
           "SET GLOBAL clone_ssl_ca = '%s'".formatted(this.tls.ofServer()),
-          // Not earlier: a server without a source counts as having all that it acknowledged,
-          // unless a clone into it has begun.
           "RESET REPLICA ALL",
           "CLONE INSTANCE FROM '%s'@'%s':%s IDENTIFIED BY '%s' %s"
               .formatted(
@@ -459,10 +466,6 @@ final class MysqlServer implements AutoCloseable {
    */
   void follow(String address, String user, String password) throws SQLException {
     stopReplica();
-    ServerState state = state();
-    if (!state.executed().contains(state.received())) {
-      execute("SET GLOBAL " + ServerState.NOT_WHOLE);
-    }
     execute(
         ONLINE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
@@ -471,7 +474,7 @@ final class MysqlServer implements AutoCloseable {
         """
         CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %s, SOURCE_USER = '%s',
             SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, %s,
-            SOURCE_CONNECT_RETRY = 1, SOURCE_HEARTBEAT_PERIOD = 1
+            SOURCE_CONNECT_RETRY = 1, SOURCE_RETRY_COUNT = 86400, SOURCE_HEARTBEAT_PERIOD = 1
         """.formatted(
                 host(address),
                 port(address),

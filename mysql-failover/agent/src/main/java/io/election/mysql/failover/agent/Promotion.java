@@ -1,15 +1,12 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
-import io.election.mysql.failover.Succession;
-import java.io.IOException;
-import java.io.StringReader;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 
 /**
  * The last promotion of a set, as all agents read it, with its source, term and position.
@@ -17,152 +14,142 @@ import java.util.Set;
  * @param term the number of the promotion
  * @param server the name of the source
  * @param uuid the {@code server_uuid} of the source
- * @param address the address of the source. It is not in the record, but in the settings of each
- *     agent: whoever writes the record cannot ask for a login elsewhere
  * @param position the transactions that the source had executed when it was promoted, before it
  *     accepted writes
  * @param electionTerm the election term in which the agent of the source leads
- * @param acknowledging the number of replicas that have every transaction that the source has
- *     acknowledged, at least
+ * @param acknowledging the number of replicas that acknowledge each transaction before the source
+ *     does; the same for the life of the set
+ * @param members the {@code server_uuid} of each server that may acknowledge to this source, by its
+ *     name; a server that is not among them does not join
  */
 record Promotion(
     long term,
     String server,
     String uuid,
-    String address,
     GtidSet position,
     long electionTerm,
-    int acknowledging) {
-
-  private static final List<String> NAMES =
-      List.of("term", "server", "uuid", "position", "election", "acknowledging");
+    int acknowledging,
+    Map<String, String> members) {
 
   private static final String REMEDY =
       "Write it again (mysql-failover/README.md, \"When the election itself fails\")";
 
   Promotion {
-    if (acknowledging < 0) {
-      throw new IllegalArgumentException("acknowledging is " + acknowledging);
+    if (acknowledging < 1) {
+      throw new IllegalArgumentException("acknowledging is " + acknowledging + ", below 1");
     }
+    members = Map.copyOf(members);
   }
 
   /**
-   * Returns the promotion to record. If this server was also the last one to be promoted, its
+   * Returns the promotion to record after this one. If the server is also the last source, its
    * promotion continues, so that no other server has missed one.
    *
-   * @param freshest what the server's decision to stand was based on
+   * @param server its name is recorded
    * @param applied the state of the server, which has applied all that it had received
+   * @param newest the greatest term in the data of the servers whose positions were decisive
    * @param electionTerm the election term in which the agent of the server leads
    * @throws IllegalStateException if the terms of the record and of the data contradict each other
    */
-  static Promotion next(
-      AgentProperties properties,
-      FreshestFirst freshest,
+  Promotion next(
+      Position server,
       ServerState applied,
-      Optional<Promotion> last,
-      long electionTerm) {
-    long newest =
-        freshest.decidedBy().stream().mapToLong(Position::term).reduce(applied.term(), Math::max);
-    long lastTerm = last.map(Promotion::term).orElse(0L);
-    if (newest + 1 < lastTerm || (last.isPresent() && newest > lastTerm)) {
+      long newest,
+      long electionTerm,
+      Map<String, String> members) {
+    if (newest + 1 < this.term || newest > this.term) {
       throw new IllegalStateException(
           "the record of promotions says term %s, and the newest known data are of term %s: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
-              .formatted(lastTerm, newest));
+              .formatted(this.term, newest));
     }
-    Optional<Promotion> same =
-        last.filter((each) -> each.term() == newest && each.uuid().equals(applied.uuid()));
+    boolean same = this.term == newest && this.uuid.equals(applied.uuid());
     return new Promotion(
-        same.map(Promotion::term).orElse(newest + 1),
-        properties.server(),
+        same ? this.term : newest + 1,
+        server.server(),
         applied.uuid(),
-        properties.address(),
-        same.map(Promotion::position).orElse(applied.executed()),
+        same ? this.position : applied.executed(),
         electionTerm,
-        freshest.acknowledging(applied.executed()));
+        this.acknowledging,
+        members);
   }
 
-  /**
-   * Returns the rules for the successors of this source. Its agent may have had another setting than
-   * the one that asks.
-   */
-  Succession succession(Set<String> servers, int acknowledging) {
-    return new Succession(servers, this.server, Math.min(acknowledging, this.acknowledging));
+  /** Returns the same promotion with other members. */
+  Promotion with(Map<String, String> members) {
+    return new Promotion(
+        this.term,
+        this.server,
+        this.uuid,
+        this.position,
+        this.electionTerm,
+        this.acknowledging,
+        members);
   }
 
-  /**
-   * Returns why the position of a server says nothing of its data; empty if it does. Such a server
-   * is another one under the name of this source, or its GTIDs were reset.
-   */
+  /** Returns the members among the given servers after some of them have announced themselves. */
+  Map<String, String> membersAmong(Set<String> servers, Map<String, Position> announced) {
+    Map<String, String> members = new TreeMap<>();
+    for (String each : servers) {
+      Optional.ofNullable(announced.get(each))
+          .map(Position::uuid)
+          .or(() -> Optional.ofNullable(this.members.get(each)))
+          .ifPresent((uuid) -> members.put(each, uuid));
+    }
+    return members;
+  }
+
+  /** Returns why the data of the last source cannot be those that it had; empty if they can. */
   String doubt(Position position) {
-    boolean isSource = position.server().equals(this.server);
-    if (isSource && !position.uuid().equals(this.uuid)) {
+    if (!position.server().equals(this.server)) {
+      return "";
+    }
+    if (!position.uuid().equals(this.uuid)) {
       return "it has the name of the last source, but the server_uuid %s instead of %s, so its data are those of another server. It joins the next source. If it is to be the source itself: %s"
           .formatted(position.uuid(), this.uuid, REMEDY);
     }
     GtidSet lost = this.position.subtract(position.received());
-    if ((!lost.isEmpty() && (isSource || position.term() == this.term))
-        || (position.received().isEmpty() && position.term() > 0)) {
-      return "its data are of term %s, but its GTIDs were reset: they lack %s. %s"
-          .formatted(
-              position.term(),
-              lost.isEmpty() ? "that promotion" : lost,
-              isSource
-                  ? "If it is to be the source again: " + REMEDY
-                  : "Rebuild the server when there is a source (POST /rebuild)");
-    }
-    return "";
+    return lost.isEmpty()
+        ? ""
+        : "its GTIDs were reset, or its data are older than its promotion: they lack %s. If it is to be the source again: %s"
+            .formatted(lost, REMEDY);
   }
 
   String print() {
-    Properties text = new Properties();
-    text.setProperty("term", Long.toString(this.term));
-    text.setProperty("server", this.server);
-    text.setProperty("uuid", this.uuid);
-    text.setProperty("position", this.position.toString());
-    text.setProperty("election", Long.toString(this.electionTerm));
-    text.setProperty("acknowledging", Integer.toString(this.acknowledging));
-    StringWriter out = new StringWriter();
-    try {
-      text.store(out, null);
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-    return out.toString();
+    return Notes.print(Map.of(
+        "term", this.term,
+        "server", this.server,
+        "uuid", this.uuid,
+        "position", this.position,
+        "election", this.electionTerm,
+        "acknowledging", this.acknowledging,
+        "members", Notes.join(this.members)));
   }
 
   /**
    * Parses a promotion.
    *
-   * @param settings the settings with the addresses of the servers
    * @throws IllegalArgumentException if the text is not a promotion
    */
-  static Promotion parse(String text, AgentProperties settings) {
-    Properties found = new Properties();
+  static Promotion parse(String text) {
     try {
-      found.load(new StringReader(text));
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-    for (String name : NAMES) {
-      if (found.getProperty(name) == null) {
-        throw new IllegalArgumentException("The record of the last promotion lacks '%s': %s. %s"
-            .formatted(name, text.strip().replace('\n', ' '), REMEDY));
-      }
-    }
-    try {
+      UnaryOperator<String> found = Notes.parse(text);
       return new Promotion(
-          Long.parseLong(found.getProperty("term")),
-          found.getProperty("server"),
-          found.getProperty("uuid"),
-          settings.address(found.getProperty("server")),
-          GtidSet.parse(found.getProperty("position")),
-          Long.parseLong(found.getProperty("election")),
-          Integer.parseInt(found.getProperty("acknowledging")));
+          Long.parseLong(found.apply("term")),
+          found.apply("server"),
+          found.apply("uuid"),
+          GtidSet.parse(found.apply("position")),
+          Long.parseLong(found.apply("election")),
+          Integer.parseInt(found.apply("acknowledging")),
+          Notes.split(found.apply("members")));
     } catch (IllegalArgumentException ex) {
       throw new IllegalArgumentException(
           "The record of the last promotion cannot be read (%s): %s. %s"
               .formatted(ex.getMessage(), text.strip().replace('\n', ' '), REMEDY),
           ex);
     }
+  }
+
+  /** Returns the names of the members, in order. */
+  Set<String> names() {
+    return new TreeSet<>(this.members.keySet());
   }
 }

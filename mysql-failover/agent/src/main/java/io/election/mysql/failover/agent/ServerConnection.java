@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,22 +23,9 @@ final class ServerConnection implements AutoCloseable {
   /** The error code of a KILL for a connection that no longer exists. */
   static final int NO_SUCH_CONNECTION = 1094;
 
-  /** The connection attribute by which the agents of one server recognize each other. */
-  private static final String AGENT = "mysql_failover_agent";
-
-  private static final String OTHER_AGENT = """
-      SELECT CONCAT('another agent manages this server by its connection ', processlist_id, ' from ',
-          host, ': stop one of the two. If the other one has ended: KILL ', processlist_id)
-      FROM performance_schema.session_connect_attrs
-          JOIN performance_schema.processlist ON id = processlist_id
-      WHERE attr_name = '%s' AND attr_value <> '%s'
-      LIMIT 1
-      """;
-
   private final String url;
   private final String user;
   private final String password;
-  private final String agent;
   private volatile @Nullable Connection connection;
 
   /** Whether the connection must no longer be used. */
@@ -51,16 +37,10 @@ final class ServerConnection implements AutoCloseable {
    * @param patience the time limit for each answer; zero for no limit
    */
   ServerConnection(String url, String user, String password, Duration patience) {
-    this(url, user, password, patience, UUID.randomUUID().toString());
-  }
-
-  private ServerConnection(
-      String url, String user, String password, Duration patience, String agent) {
     this.url = url;
     this.user = user;
     this.password = password;
     this.patience = patience;
-    this.agent = agent;
   }
 
   /** Reads a row. */
@@ -75,17 +55,20 @@ final class ServerConnection implements AutoCloseable {
    * limit.
    */
   ServerConnection another(Duration patience) {
-    return new ServerConnection(this.url, this.user, this.password, patience, this.agent);
+    return new ServerConnection(this.url, this.user, this.password, patience);
   }
 
   Duration patience() {
     return this.patience;
   }
 
-  /** Reconnects, and from now on limits the time for each answer. */
-  void answerWithin(Duration time) {
-    close();
+  /** From now on limits the time for each answer. */
+  void answerWithin(Duration time) throws SQLException {
     this.patience = time;
+    Connection connection = this.connection;
+    if (connection != null) {
+      connection.setNetworkTimeout(Runnable::run, (int) time.toMillis());
+    }
   }
 
   /** Returns the rows of a query. */
@@ -103,15 +86,6 @@ final class ServerConnection implements AutoCloseable {
       }
       throw ex;
     }
-  }
-
-  /**
-   * Describes the connection of another agent to this server, with its remedy; empty if there is
-   * none.
-   */
-  String otherAgent() throws SQLException {
-    return String.join(
-        "; ", query(OTHER_AGENT.formatted(AGENT, this.agent), (row) -> row.getString(1)));
   }
 
   /** Executes statements until one fails. */
@@ -153,10 +127,10 @@ final class ServerConnection implements AutoCloseable {
     login.setProperty("connectTimeout", "1000");
     login.setProperty("socketTimeout", Long.toString(this.patience.toMillis()));
     login.setProperty("allowMultiQueries", "true");
-    login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
     // The agent's statements are not replicated, unless it enables that. The guard counts in the
     // time zone in which it was created: one without an hour that comes twice.
-    login.setProperty("sessionVariables", "sql_log_bin=0,time_zone='+00:00'");
+    login.setProperty(
+        "sessionVariables", "sql_log_bin=0,time_zone='+00:00',group_concat_max_len=1000000");
     return login;
   }
 

@@ -3,97 +3,113 @@ package io.election.mysql.failover.agent;
 import io.election.mysql.failover.GtidSet;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Objects;
 
 /**
- * The state of a server at one instant.
+ * The state of a server at one instant, read with one statement.
  *
  * @param uuid its {@code server_uuid}
+ * @param id its {@code server_id}
  * @param executed the transactions that it has executed
  * @param received the transactions that it has executed or received
  * @param superReadOnly whether no user can write
  * @param readOnly whether ordinary users cannot write
  * @param term the term found in its data; 0 if there is none
- * @param source the address of the source from which it replicates, {@code host:port}; empty if
- *     none
- * @param receiving whether its receiver is connected or trying to connect
- * @param connected whether its receiver is connected
+ * @param receiver its receiver
  * @param applying whether its applier runs
- * @param lagSeconds the lag of the applier, in seconds
- * @param acknowledging the number of connected replicas that acknowledge its transactions
- * @param id its {@code server_id}
- * @param receiverError the last error of its receiver; empty if there is none
  * @param applierError the last error of its applier; empty if there is none
- * @param whole whether its agent has marked it, since the server started, as having every
- *     transaction that it acknowledged
+ * @param lagSeconds the lag of the applier, in seconds, at least its delay
+ * @param delaySeconds the delay that an operator has set
+ * @param acknowledging the number of connected replicas that acknowledge its transactions
+ * @param settings what the promise rests on
+ * @param connection the id of the connection that read this
+ * @param manager the id of the connection by which an agent manages the server
  */
 record ServerState(
     String uuid,
+    long id,
     GtidSet executed,
     GtidSet received,
     boolean superReadOnly,
     boolean readOnly,
     long term,
-    String source,
-    boolean receiving,
-    boolean connected,
+    Receiver receiver,
     boolean applying,
-    long lagSeconds,
-    int acknowledging,
-    long id,
-    String receiverError,
     String applierError,
-    boolean whole) {
+    long lagSeconds,
+    long delaySeconds,
+    int acknowledging,
+    Preconditions settings,
+    long connection,
+    long manager) {
 
   /**
-   * The setting that marks the server as whole. A replica does not use this variable, and its value
-   * is lost when the server shuts down.
+   * The receiver of a server.
+   *
+   * @param source the address from which it is set to receive, {@code host:port}; empty if none
+   * @param sourceUuid the {@code server_uuid} of the source to which it was last connected
+   * @param runs whether it is connected or tries to connect
+   * @param connected whether it is connected
+   * @param error its last error; empty if there is none
+   * @param received the transactions that it has received in this life of its relay log, which ends
+   *     when the server restarts, with {@code RESET REPLICA}, and when the source is changed
    */
-  static final String WHOLE = "rpl_semi_sync_source_timeout = 4294967294";
+  record Receiver(
+      String source,
+      String sourceUuid,
+      boolean runs,
+      boolean connected,
+      String error,
+      GtidSet received) {}
 
-  /** The setting that removes the mark; its value is the default. */
-  static final String NOT_WHOLE = "rpl_semi_sync_source_timeout = 10000";
+  /** Returns the other agent that manages the server, with a remedy; empty if there is none. */
+  String otherAgent() {
+    return this.manager == this.connection
+        ? ""
+        : "another agent manages this server by its connection %1$s: stop one of the two. If the other one has ended: KILL %1$s"
+            .formatted(this.manager);
+  }
 
-  private static final String STATE = """
-      SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
-          (SELECT received_transaction_set FROM performance_schema.replication_connection_status
-           WHERE channel_name = ''),
+  private static final String RECEIVER =
+      "performance_schema.replication_connection_status WHERE channel_name = ''";
+
+  /** Takes the lock by which an agent manages the server alone, until its connection ends. */
+  private static final String MANAGER =
+      "IF(GET_LOCK('mysql_failover.agent', 0), CONNECTION_ID(), COALESCE(IS_USED_LOCK('mysql_failover.agent'), 0))";
+
+  private static final String STATE =
+      """
+      SELECT @@GLOBAL.server_uuid AS uuid, @@GLOBAL.server_id AS id,
+          @@GLOBAL.gtid_executed AS executed,
+          @@GLOBAL.super_read_only AS super_read_only, @@GLOBAL.read_only AS read_only,
+          (SELECT received_transaction_set FROM %1$s) AS received,
+          (SELECT source_uuid FROM %1$s) AS source_uuid,
+          (SELECT service_state <> 'OFF' FROM %1$s) AS runs,
+          (SELECT service_state = 'ON' FROM %1$s) AS connected,
+          (SELECT last_error_message FROM %1$s) AS receiver_error,
           (SELECT CONCAT(host, ':', port)
-           FROM performance_schema.replication_connection_configuration LIMIT 1),
-          (SELECT MAX(service_state <> 'OFF')
-           FROM performance_schema.replication_connection_status),
+           FROM performance_schema.replication_connection_configuration
+           WHERE channel_name = '') AS source,
           (SELECT MAX(service_state = 'ON')
-           FROM performance_schema.replication_connection_status),
-          (SELECT MAX(service_state = 'ON')
-           FROM performance_schema.replication_applier_status),
+           FROM performance_schema.replication_applier_status) AS applying,
+          (SELECT MAX(last_error_message)
+           FROM performance_schema.replication_applier_status_by_worker) AS applier_error,
           (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND,
                applying_transaction_original_commit_timestamp, CURRENT_TIMESTAMP(6))), 0)
            FROM performance_schema.replication_applier_status_by_worker
-           WHERE applying_transaction <> ''),
-          @@GLOBAL.server_uuid,
+           WHERE applying_transaction <> '') AS lag_seconds,
+          (SELECT COALESCE(MAX(desired_delay), 0)
+           FROM performance_schema.replication_applier_configuration) AS delay_seconds,
           (SELECT variable_value FROM performance_schema.global_status
-           WHERE variable_name = 'Rpl_semi_sync_source_clients'),
-          @@GLOBAL.server_id,
-          (SELECT MAX(last_error_message) FROM performance_schema.replication_connection_status),
-          (SELECT MAX(last_error_message)
-           FROM performance_schema.replication_applier_status_by_worker),
-          (SELECT COUNT(*) FROM performance_schema.global_variables
-           WHERE CONCAT(variable_name, ' = ', variable_value) = '%s'),
-          %s, %s
-      """;
+           WHERE variable_name = 'Rpl_semi_sync_source_clients') AS acknowledging,
+          CONNECTION_ID() AS connection, %4$s AS manager,
+          (%2$s) AS variables, (%3$s) AS problems
+      """.formatted(RECEIVER, Preconditions.VARIABLES, Preconditions.PROBLEMS, MANAGER);
 
   static final String TERM = "(SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion)";
 
-  /**
-   * The expression for the term of a server that has never replicated from a promoted one; -1 if it
-   * has since then.
-   */
-  static final String NO_TERM = """
-      (SELECT -COUNT(*) FROM information_schema.tables
-       WHERE table_schema = 'mysql_failover' AND table_name = 'promotion')
-      """;
-
   /** The column with the value of the guard's expression. */
-  static final int GUARD_COLUMN = 17;
+  static final String GUARD_COLUMN = "guard";
 
   /**
    * Returns the query for the state.
@@ -102,33 +118,40 @@ record ServerState(
    * @param guard an expression for one more column
    */
   static String query(String term, String guard) {
-    return STATE.formatted(WHOLE, term, guard);
+    return STATE + ", %s AS term, %s AS %s".formatted(term, guard, GUARD_COLUMN);
   }
 
   /** Returns the state from a row of the query. */
   static ServerState of(ResultSet row) throws SQLException {
-    GtidSet executed = GtidSet.parse(text(row, 1));
+    GtidSet executed = GtidSet.parse(text(row, "executed"));
+    GtidSet received = GtidSet.parse(text(row, "received"));
+    long delay = row.getLong("delay_seconds");
     return new ServerState(
-        text(row, 10),
+        text(row, "uuid"),
+        row.getLong("id"),
         executed,
-        executed.union(GtidSet.parse(text(row, 4))),
-        row.getBoolean(2),
-        row.getBoolean(3),
-        row.getLong(16),
-        text(row, 5),
-        row.getBoolean(6),
-        row.getBoolean(7),
-        row.getBoolean(8),
-        Math.max(row.getLong(9), 0),
-        row.getInt(11),
-        row.getLong(12),
-        text(row, 13),
-        text(row, 14),
-        row.getBoolean(15));
+        executed.union(received),
+        row.getBoolean("super_read_only"),
+        row.getBoolean("read_only"),
+        row.getLong("term"),
+        new Receiver(
+            text(row, "source"),
+            text(row, "source_uuid"),
+            row.getBoolean("runs"),
+            row.getBoolean("connected"),
+            text(row, "receiver_error"),
+            received),
+        row.getBoolean("applying"),
+        text(row, "applier_error"),
+        Math.max(row.getLong("lag_seconds"), delay),
+        delay,
+        row.getInt("acknowledging"),
+        Preconditions.of(text(row, "variables"), text(row, "problems")),
+        row.getLong("connection"),
+        row.getLong("manager"));
   }
 
-  private static String text(ResultSet row, int column) throws SQLException {
-    String text = row.getString(column);
-    return text != null ? text : "";
+  private static String text(ResultSet row, String column) throws SQLException {
+    return Objects.requireNonNullElse(row.getString(column), "");
   }
 }

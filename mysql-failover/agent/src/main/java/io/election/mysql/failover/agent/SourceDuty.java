@@ -6,19 +6,21 @@ import io.election.LeaderOnly;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
+import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,11 +55,14 @@ class SourceDuty {
 
   private final AgentProperties properties;
   private final MysqlServer server;
-  private final Fitness fitness;
-  private final Promotions promotions;
-  private final FreshestFirst freshest;
+  private final Registry registry;
+  private final Standing standing;
+  private final Announcer announcer;
+  private final Rehearsal rehearsal;
   private final ElectionOperations election;
 
+  private final LeaseSettings settings;
+  private final LongSupplier clock;
   private final Hooks hooks;
 
   private final Fence fence;
@@ -70,11 +75,16 @@ class SourceDuty {
 
   private volatile int acknowledging;
 
+  private volatile int required;
+
   /** Why the last attempt to become or stay the source failed; empty if it did not. */
   private volatile String failure = "";
 
   /** When enough replicas last acknowledged; used by the agent's thread. */
   private long acknowledgedAt;
+
+  /** The server as last seen; {@code null} before that. Used by the agent's thread. */
+  private @Nullable ServerState state;
 
   /** Whether a switch-over has made the server read-only; used by the agent's thread. */
   private boolean drained;
@@ -82,16 +92,22 @@ class SourceDuty {
   SourceDuty(
       AgentProperties properties,
       MysqlServer server,
-      Promotions promotions,
-      FreshestFirst freshest,
+      Registry registry,
+      Standing standing,
+      Announcer announcer,
+      Rehearsal rehearsal,
       ElectionOperations election,
-      LeaseSettings settings) {
+      LeaseSettings settings,
+      LongSupplier clock) {
     this.properties = properties;
     this.server = server;
-    this.fitness = new Fitness(server);
-    this.promotions = promotions;
-    this.freshest = freshest;
+    this.registry = registry;
+    this.standing = standing;
+    this.announcer = announcer;
+    this.rehearsal = rehearsal;
     this.election = election;
+    this.settings = settings;
+    this.clock = clock;
     this.hooks = new Hooks(properties);
     this.fence = new Fence(properties, server, election, settings, this.hooks);
   }
@@ -100,6 +116,11 @@ class SourceDuty {
   @Nullable
   Status status() {
     return this.status;
+  }
+
+  private void show(Status status) {
+    this.status = status;
+    this.standing.show(Rehearsal.show(this.properties.server(), status));
   }
 
   void forgetFailure() {
@@ -120,6 +141,11 @@ class SourceDuty {
     return status != null && status.role() != Role.PROMOTING
         ? OptionalInt.of(this.acknowledging)
         : OptionalInt.empty();
+  }
+
+  /** Returns the number of replicas that must acknowledge; empty if the server is not the source. */
+  OptionalInt required() {
+    return acknowledging().isPresent() ? OptionalInt.of(this.required) : OptionalInt.empty();
   }
 
   /**
@@ -171,105 +197,128 @@ class SourceDuty {
     }
     this.ends.drainPermits();
     this.drained = false;
+    this.state = null;
     refuseSwitchOver(); // one that came when the last duty ended
-    this.status = new Status(Role.PROMOTING, "it is applying the received transactions", 0);
+    show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));
     Hooks.@Nullable Run promoted = null;
     try {
-      long began = System.nanoTime();
-      long term = promote(leadership.term());
-      this.status = OPEN;
+      long began = this.clock.getAsLong();
+      Promotion promotion = promote(leadership.term());
+      long term = promotion.term();
+      show(OPEN);
       this.failure = "";
       log.info(
           "{} is the source in term {}, {} ms after it was elected",
           this.properties.server(),
           term,
-          (System.nanoTime() - began) / 1_000_000);
+          (this.clock.getAsLong() - began) / 1_000_000);
       promoted = this.hooks.start("on-promote", this.properties.onPromote(), term);
-      log.info("{} is no longer the source: {}", this.properties.server(), hold(leadership.term()));
+      log.info("{} is no longer the source: {}", this.properties.server(), hold(promotion));
     } catch (Exception ex) {
       this.failure = Refusals.text(ex);
       log.error("{} gives up the leadership", this.properties.server(), ex);
     } finally {
-      this.status = new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0);
+      show(new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0));
       refuseSwitchOver();
       if (!this.drained) {
         this.fence.run();
       }
-      this.server.answerWithin(MysqlServer.PATIENCE);
+      this.server.close(); // the next connection has the usual patience
       if (promoted != null) {
         promoted.end();
       }
       this.hooks.run("on-demote", this.properties.onDemote(), 0);
       this.status = null;
-      this.freshest.withdraw();
+      this.standing.withdraw();
       if (this.election.isLeader()) {
         this.election.lostLeader();
       }
     }
   }
 
-  private long promote(long electionTerm) throws Exception {
-    Optional<Promotion> last = this.promotions.last();
-    require(
-        last.equals(this.freshest.decidedAfter()),
-        "the record of the last promotion has changed since this server stood for election");
-    String unfit = this.fitness.inspect(this.properties.acknowledgingReplicas()).reason();
-    require(unfit.isEmpty(), unfit);
-    ServerState state = this.server.state();
-    if (state.receiving()) {
-      this.server.stopReceiver();
-      state = this.server.state();
+  private Promotion promote(long electionTerm) throws Exception {
+    Candidacy.Decision decision = this.standing.decision();
+    if (decision == null || !decision.stands()) {
+      throw new IllegalStateException("its last decision was not to stand");
     }
+    ServerState state = this.server.state();
+    require(!state.receiver().runs(), "its receiver was started by someone else");
     if (!state.applying() && !state.executed().contains(state.received())) {
       this.server.startApplier();
     }
-    long deadline = System.nanoTime() + this.properties.applyTimeout().toNanos();
+    long deadline = this.clock.getAsLong() + this.properties.applyTimeout().toNanos();
     while (!this.server.awaitExecuted(state.received(), 1)) {
       require(leads(electionTerm), "the lease has ended");
       require(
-          System.nanoTime() - deadline < 0,
+          this.clock.getAsLong() - deadline < 0,
           "the received transactions were not applied within as.failover.apply-timeout");
     }
-    long since = last.map(Promotion::electionTerm).orElse(0L);
-    this.freshest.publish(state, since, new Status(Role.PROMOTING, "", 0));
+    Snapshot read = this.registry.read();
     ServerState applied = this.server.state();
-    lookOnceMore(applied);
+    Announcer.Facts facts = this.announcer.announce(applied, read.electionTerm(), read);
+    confirm(read, facts.position(), decision);
+    Promotion last = read.last().orElseThrow();
+    long newest = read.positions().values().stream()
+        .filter((each) -> each.isFinal(last.electionTerm()))
+        .mapToLong(Position::term)
+        .reduce(applied.term(), Math::max);
     Promotion promotion =
-        Promotion.next(this.properties, this.freshest, applied, last, electionTerm);
+        last.next(facts.position(), applied, newest, electionTerm, members(last, read, applied));
     require(leads(electionTerm), "the lease has ended");
     this.server.stopReplicating();
-    require(this.promotions.record(promotion), "another agent leads");
+    require(this.registry.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
     this.server.noteTerm(promotion.term(), this.properties.server(), this.fence.guardMustActBy());
     require(leads(electionTerm), "the lease has ended");
-    open();
-    return promotion.term();
+    open(promotion);
+    return promotion;
   }
 
-  private void open() throws SQLException {
-    this.server.openForWrites(this.properties.acknowledgingReplicas(), this.fence.guardMustActBy());
+  private Map<String, String> members(Promotion last, Snapshot read, ServerState own) {
+    Map<String, String> members =
+        last.membersAmong(new TreeSet<>(this.properties.servers().keySet()), read.positions());
+    members.put(this.properties.server(), own.uuid());
+    return members;
   }
 
-  /** Hands over to a fresher server that was not known when this one stood for election. */
-  private void lookOnceMore(ServerState applied) throws Exception {
-    Optional<Member> fresher =
-        this.freshest.fresher(this.election.currentMembers().orElse(List.of()), applied.executed());
-    if (fresher.isPresent()) {
-      this.election.designate(
-          fresher.get().nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
-      throw new IllegalStateException(
-          fresher.get().nodeId() + " is fresher and was designated instead");
+  private void open(Promotion promotion) throws SQLException {
+    this.server.openForWrites(promotion.acknowledging(), this.fence.guardMustActBy());
+  }
+
+  /**
+   * Decides once more, now that no source can acknowledge anything. Hands over to a fresher server
+   * that was not known when this one stood for election.
+   */
+  private void confirm(Snapshot read, Position own, Candidacy.Decision before) throws Exception {
+    Candidacy.Decision now = this.standing.candidacy().confirm(read, own, before);
+    if (now.stands()) {
+      return;
     }
+    for (Member member : this.election.currentMembers().orElse(List.of())) {
+      if (now.fresher().stream().anyMatch((each) -> Rehearsal.manages(member, each))) {
+        this.election.designate(
+            member.nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
+        throw new IllegalStateException(member.nodeId() + " is fresher and was designated instead");
+      }
+    }
+    throw new IllegalStateException(now.turn().reason());
   }
 
   /** Waits until this server must stop being the source, and returns the reason. */
-  private String hold(long electionTerm) throws SQLException, InterruptedException {
+  private String hold(Promotion promoted) throws Exception {
     this.server.answerWithin(LOOK);
-    this.server.connect(); // shows other agents that this server is managed
-    long looked = System.nanoTime();
+    long looked = this.clock.getAsLong();
     this.acknowledgedAt = looked;
+    try (Probe probe = new Probe(this.server.another(Probe.PATIENCE), this.clock)) {
+      return hold(promoted, probe, looked);
+    }
+  }
+
+  private String hold(Promotion promoted, Probe probe, long began) throws Exception {
+    Promotion promotion = promoted;
+    long looked = began;
     while (!this.ends.tryAcquire(untilNextStep(looked), TimeUnit.NANOSECONDS)) {
-      if (!leads(electionTerm)) {
+      if (!leads(promotion.electionTerm())) {
         return "its agent no longer leads, or could not renew its lease in time";
       }
       Request request = this.requested.get();
@@ -279,43 +328,85 @@ class SourceDuty {
           this.drained = true;
           return "it was handed over to " + request.target();
         } catch (Exception ex) {
-          stay(request, ex);
+          stay(promotion, request, ex);
         } finally {
           this.requested.set(null);
         }
       }
-      if (System.nanoTime() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
+      if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
         try {
-          if (!inspect()) {
+          if (!inspect(promotion)) {
             return "its read-only setting was changed by someone else";
           }
-          looked = System.nanoTime();
+          looked = this.clock.getAsLong();
         } catch (SQLException ex) {
           // Tries again at once, unless the server no longer listens.
-          if (Refusals.isGone(ex) || System.nanoTime() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
+          if (Refusals.isGone(ex)
+              || this.clock.getAsLong() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
             throw ex;
           }
         }
+        promotion = announce(promotion);
+        if (!OPEN.equals(this.status) || this.acknowledging < this.required) {
+          probe.forget();
+        }
+        require(
+            probe.look(),
+            "it has committed nothing for %d s: its disk may be full, or hang"
+                .formatted(Probe.PATIENCE.toSeconds()));
       }
     }
     return "its agent is stopping";
   }
 
+  /**
+   * Publishes what the source has, and records servers that have announced themselves, so that they
+   * may join.
+   */
+  private Promotion announce(Promotion promotion) throws Exception {
+    ServerState state = this.state;
+    Duration fresh =
+        this.settings.leaseDuration().minus(this.settings.renewInterval().multipliedBy(2));
+    if (state == null
+        || this.election
+            .leadership()
+            .filter((each) -> each.remaining().compareTo(fresh) > 0)
+            .isEmpty()) {
+      return promotion; // the fence must not wait for etcd
+    }
+    Snapshot read;
+    try {
+      read = this.registry.read();
+      this.announcer.announce(state, Position.MAY_RECEIVE, read);
+      this.rehearsal.look(read);
+    } catch (LeaseStoreException ex) {
+      return promotion; // without etcd, the lease ends the duty
+    }
+    Promotion grown = promotion.with(members(promotion, read, state));
+    if (grown.equals(promotion)) {
+      return promotion;
+    }
+    require(this.registry.record(grown), "another agent leads");
+    log.info("The members of the set are now {}", grown.members());
+    return grown;
+  }
+
   /** Returns whether the guard may act soon, because the lease could not be renewed for a while. */
   private boolean mayGuardActSoon() {
     return OPEN.equals(this.status)
-        && this.server.guardActsBy() - System.nanoTime() < this.fence.silence().toNanos() / 2;
+        && this.server.guardActsBy() - this.clock.getAsLong()
+            < this.fence.silence().toNanos() / 2;
   }
 
   /** Lets clients write again after a failed switch-over, and reports the failure. */
-  private void stay(Request request, Exception failure) throws SQLException {
+  private void stay(Promotion promotion, Request request, Exception failure) throws SQLException {
     boolean open = OPEN.equals(this.status);
     String state = open
         ? "is still the source and accepts writes again"
         : "is still the source but does not accept writes yet: see GET /check";
     try {
       if (open) {
-        open();
+        open(promotion);
       }
     } catch (SQLException ex) {
       state = "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
@@ -330,9 +421,9 @@ class SourceDuty {
   }
 
   /** Returns the time until the next check in nanoseconds, at most a tenth of a second. */
-  private static long untilNextStep(long looked) {
+  private long untilNextStep(long looked) {
     long step = INTERVAL_NANOS / 10;
-    long untilLook = INTERVAL_NANOS - (System.nanoTime() - looked);
+    long untilLook = INTERVAL_NANOS - (this.clock.getAsLong() - looked);
     return untilLook > 0 ? Math.min(untilLook, step) : step;
   }
 
@@ -343,17 +434,21 @@ class SourceDuty {
    *
    * @return {@code false} if the server's read-only setting was changed by someone else
    */
-  private boolean inspect() throws SQLException {
+  private boolean inspect(Promotion promotion) throws SQLException {
     boolean open = OPEN.equals(this.status);
     ServerState state =
         open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
     require(
         !open || !this.server.guardStandsStill(),
         "its guard does not count: event_scheduler may be off, the event mysql_failover.guard may be gone, or the wall clock was set back");
-    long now = System.nanoTime();
-    int needed = this.properties.acknowledgingReplicas();
+    int needed = promotion.acknowledging();
+    this.required = needed;
+    require(state.otherAgent().isEmpty(), state.otherAgent());
+    String broken = open ? state.settings().brokenBy(needed) : state.settings().unfit();
+    require(broken.isEmpty(), "what its promise rests on was changed: " + broken);
+    long now = this.clock.getAsLong();
     this.acknowledging = state.acknowledging();
-    if (state.acknowledging() >= needed) {
+    if (state.acknowledging() >= needed || !this.registry.paused().isEmpty()) {
       this.acknowledgedAt = now;
     }
     if (open && now - this.acknowledgedAt > UNACKNOWLEDGED_NANOS) {
@@ -367,46 +462,51 @@ class SourceDuty {
       open = false;
     } else if (!open && this.acknowledgedAt == now) {
       log.info("{} accepts writes again", this.properties.server());
-      open();
+      open(promotion);
       state = this.server.stateAndServe(this.fence.guardMustActBy());
       open = true;
     }
-    Status status = open
-        ? OPEN
-        : new Status(
-            Role.WAITING,
-            "it is the source, and %s replicas must acknowledge before it accepts writes; %s do"
-                .formatted(needed, state.acknowledging()),
-            0);
-    this.status = status;
-    this.freshest.publish(state, Position.MAY_RECEIVE, status);
+    show(
+        open
+            ? OPEN
+            : new Status(
+                Role.WAITING,
+                "it is the source, and %s replicas must acknowledge before it accepts writes; %s do"
+                    .formatted(needed, state.acknowledging()),
+                0));
+    this.state = state;
     return open != state.readOnly();
   }
 
   private String switchOver(Request request) throws Exception {
-    Set<String> announced = new TreeSet<>();
-    for (Member member : this.election.currentMembers().orElse(List.of())) {
-      Position position = Position.parse(member.position()).orElse(null);
-      if (position != null) {
-        announced.add(position.server());
-      }
-      if (position != null && position.server().equals(request.target())) {
-        long began = System.nanoTime();
-        drain();
-        GtidSet executed = this.server.state().executed();
-        awaitCaughtUp(request.target(), executed);
-        this.server.endClients();
-        this.election.designate(
-            member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
-        return "%s has all transactions of %s, which was made read-only %s ms earlier"
-            .formatted(
-                request.target(),
-                this.properties.server(),
-                (System.nanoTime() - began) / 1_000_000);
-      }
+    Snapshot read = this.registry.read();
+    Position target = read.positions().get(request.target());
+    Member agent = this.election.currentMembers().orElse(List.of()).stream()
+        .filter((each) -> Rehearsal.manages(each, request.target()))
+        .findFirst()
+        .orElse(null);
+    if (target == null || agent == null) {
+      throw new IllegalArgumentException(
+          "no agent has announced a server '%s'; announced servers: %s"
+              .formatted(request.target(), read.positions().keySet()));
     }
-    throw new IllegalArgumentException("no agent has announced a server '%s'; announced servers: %s"
-        .formatted(request.target(), announced));
+    require(
+        target.refusal().isEmpty(),
+        "%s does not stand for election: %s".formatted(request.target(), target.refusal()));
+    require(read.paused().isEmpty(), "failover is paused: " + read.paused());
+    long began = this.clock.getAsLong();
+    drain();
+    ServerState drained = this.server.state();
+    awaitCaughtUp(request.target(), drained.executed());
+    this.server.endClients();
+    // The source acknowledges nothing any more, so no other position is needed.
+    this.announcer.announce(drained, read.electionTerm(), read);
+    this.election.designate(agent.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
+    return "%s has all transactions of %s, which was made read-only %s ms earlier"
+        .formatted(
+            request.target(),
+            this.properties.server(),
+            (this.clock.getAsLong() - began) / 1_000_000);
   }
 
   /**
@@ -425,7 +525,7 @@ class SourceDuty {
 
   private String blockers() {
     try {
-      String blockers = this.fitness.blockers();
+      String blockers = this.server.blockers();
       return blockers.isEmpty()
           ? "the statement or LOCK TABLES that prevented it has ended since"
           : "wait for %s, or KILL it".formatted(blockers);
@@ -436,7 +536,7 @@ class SourceDuty {
 
   private void awaitCaughtUp(String target, GtidSet executed) throws Exception {
     String address = this.properties.address(target);
-    long deadline = System.nanoTime() + this.properties.positionWait().toNanos();
+    long deadline = this.clock.getAsLong() + this.properties.positionWait().toNanos();
     while (true) {
       GtidSet caughtUp;
       try {
@@ -450,7 +550,7 @@ class SourceDuty {
         return;
       }
       require(
-          System.nanoTime() - deadline < 0,
+          this.clock.getAsLong() - deadline < 0,
           "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
               .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
     }

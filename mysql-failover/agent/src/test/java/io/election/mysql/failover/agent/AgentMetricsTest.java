@@ -6,18 +6,29 @@ import static org.mockito.Mockito.when;
 
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.support.Tool;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.config.NamingConvention;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The meters and the alerts. */
+/** The meters, and whether the alerts use meters that exist. */
 class AgentMetricsTest {
 
   private final Agent agent = mock();
   private final SourceDuty duty = mock();
-  private final Promotions promotions = mock();
+  private final Rehearsal rehearsal = mock();
+  private final Registry set = mock();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
 
   private double value(String name, String... tags) {
@@ -25,23 +36,52 @@ class AgentMetricsTest {
   }
 
   @Test
-  void metersShowTheRoleTheLagWhoAcknowledgesAndWhoIsMissing() {
-    new AgentMetrics(this.agent, this.duty, this.promotions, 2).bindTo(this.registry);
+  void metersShowTheRoleTheLagAndWhatAFailoverNeeds() {
+    new AgentMetrics(this.agent, this.duty, this.rehearsal, this.set).bindTo(this.registry);
     when(this.agent.status()).thenReturn(new Status(Role.REPLICA, "", 7));
     when(this.duty.acknowledging()).thenReturn(OptionalInt.empty());
-    when(this.agent.missing()).thenReturn(OptionalInt.of(2), OptionalInt.empty());
-    when(this.promotions.paused()).thenReturn("", "an upgrade");
+    when(this.set.paused()).thenReturn("", "an upgrade");
     assertThat(value("mysql.failover.paused")).isZero();
     assertThat(value("mysql.failover.paused")).isEqualTo(1);
+    when(this.duty.required()).thenReturn(OptionalInt.of(2), OptionalInt.empty());
+    when(this.rehearsal.problem()).thenReturn("", "too few positions");
+    when(this.rehearsal.unmanaged()).thenReturn(Optional.of(Set.of("a", "b")));
     assertThat(value("mysql.failover.missing")).isEqualTo(2);
+    when(this.rehearsal.unmanaged()).thenReturn(Optional.empty());
     assertThat(value("mysql.failover.missing")).isNaN();
     assertThat(value("mysql.failover.role", "role", "REPLICA")).isEqualTo(1);
     assertThat(value("mysql.failover.role", "role", "SOURCE")).isZero();
     assertThat(value("mysql.failover.lag")).isEqualTo(7);
     assertThat(value("mysql.failover.required")).isEqualTo(2);
+    assertThat(value("mysql.failover.required")).isNaN();
+    assertThat(value("mysql.failover.ready")).isEqualTo(1);
+    assertThat(value("mysql.failover.ready")).isZero();
     assertThat(value("mysql.failover.acknowledging")).isNaN();
     when(this.duty.acknowledging()).thenReturn(OptionalInt.of(2));
     assertThat(value("mysql.failover.acknowledging")).isEqualTo(2);
+  }
+
+  @Test
+  void alertsAskForMetersThatExist() throws IOException {
+    new AgentMetrics(this.agent, this.duty, this.rehearsal, this.set).bindTo(this.registry);
+    Set<String> meters = this.registry.getMeters().stream()
+        .map(Meter::getId)
+        .map((id) -> id.getConventionName(NamingConvention.snakeCase)
+            + (id.getBaseUnit() != null ? "_" + id.getBaseUnit() : ""))
+        .collect(Collectors.toSet());
+    String alerts = Files.readString(Path.of("..", "alerts.yaml"));
+    Set<String> asked = Pattern.compile("mysql_failover_\\w+")
+        .matcher(alerts)
+        .results()
+        .map(MatchResult::group)
+        .collect(Collectors.toSet());
+    assertThat(asked).hasSize(7).isSubsetOf(meters);
+    Set<String> roles = Pattern.compile("role=\"(\\w+)\"")
+        .matcher(alerts)
+        .results()
+        .map((MatchResult found) -> found.group(1))
+        .collect(Collectors.toSet());
+    assertThat(Stream.of(Role.values()).map(Enum::name)).containsAll(roles);
   }
 
   @Test

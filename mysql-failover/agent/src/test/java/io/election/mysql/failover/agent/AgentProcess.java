@@ -98,7 +98,6 @@ final class AgentProcess implements AutoCloseable {
         "--as.election.node-id=agent-" + server.name,
         "--as.election.etcd.endpoints=" + etcd,
         "--as.failover.server=" + server.name,
-        "--as.failover.initial-source=a",
         "--as.failover.url=" + server.url(),
         "--as.failover.username=root",
         "--as.failover.password=" + ReplicationSet.PASSWORD,
@@ -171,6 +170,10 @@ final class AgentProcess implements AutoCloseable {
 
   HttpResponse<String> rebuild() throws IOException {
     return command("/rebuild", "{}");
+  }
+
+  HttpResponse<String> initialize(int acknowledging) throws IOException {
+    return command("/initialize", "{\"acknowledging\":%d}".formatted(acknowledging));
   }
 
   HttpResponse<String> switchOver(String target) throws IOException {

@@ -52,7 +52,7 @@ class CommandPortTest {
 
   private static Agent agent = mock();
   private static SourceDuty duty = mock();
-  private static Promotions promotions = mock();
+  private static Registry registry = mock();
 
   private final int commands = TestServer.freePort();
   private final int checks = TestServer.freePort();
@@ -79,8 +79,15 @@ class CommandPortTest {
     }
 
     @Bean
-    Promotions promotions() {
-      return promotions;
+    Registry registry() {
+      return registry;
+    }
+
+    @Bean
+    Rehearsal rehearsal() {
+      Rehearsal rehearsal = mock();
+      when(rehearsal.problem()).thenReturn("too few positions");
+      return rehearsal;
     }
 
     @Bean
@@ -93,7 +100,7 @@ class CommandPortTest {
   void mockServer() {
     agent = mock();
     duty = mock();
-    promotions = mock();
+    registry = mock();
     when(agent.status()).thenReturn(new Status(Status.Role.SOURCE, "", 0));
     when(duty.switchOver("b")).thenReturn(CompletableFuture.completedFuture("b is the source"));
   }
@@ -141,12 +148,12 @@ class CommandPortTest {
     assertThat(moved.body()).isEqualTo("b is the source");
     verify(agent).rebuild();
     assertThat(command("/pause", "{\"reason\":\"an upgrade\"}", headers)).isEqualTo(202);
-    verify(promotions).pause("an upgrade");
+    verify(registry).pause("an upgrade");
     assertThat(command("/pause", "{}", headers)).isEqualTo(202);
-    verify(promotions).pause("no reason given");
+    verify(registry).pause("no reason given");
     assertThat(command("/resume", "{}", headers)).isEqualTo(202);
-    verify(promotions).pause("");
-    doThrow(new LeaseStoreException("etcd is gone")).when(promotions).pause("");
+    verify(registry).pause("");
+    doThrow(new LeaseStoreException("etcd is gone")).when(registry).pause("");
     assertThat(command("/resume", "{}", headers)).isEqualTo(503);
   }
 

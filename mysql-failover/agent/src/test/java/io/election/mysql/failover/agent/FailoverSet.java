@@ -91,13 +91,19 @@ final class FailoverSet implements AutoCloseable {
       this.proxies.put(server.name, proxy);
       List<String> arguments = new ArrayList<>(AgentProcess.arguments(
           server, this.set.servers.values(), "set", "http://127.0.0.1:" + proxy.port()));
-      arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
       this.agents.put(
           server.name, new AgentProcess(arguments, folder.resolve(server.name + "-agent.log")));
       this.writers.add(
           new Writer(() -> Optional.of(server), this.writers.size() * IDS_PER_SERVER, PAUSE));
       this.samplers.add(new Sampler(server));
     }
+    until("initialized", () -> {
+      try {
+        return this.agents.get(names[0]).initialize(acknowledging).statusCode() == 202;
+      } catch (IOException ex) {
+        return false;
+      }
+    });
   }
 
   /**

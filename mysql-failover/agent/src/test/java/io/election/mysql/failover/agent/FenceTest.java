@@ -11,6 +11,7 @@ import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
 import io.election.lease.LeaseElectionService;
+import io.election.mysql.failover.agent.AgentProperties.Rank;
 import java.net.ConnectException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -27,7 +28,7 @@ class FenceTest {
   private final Hooks hooks = mock();
 
   private final Fence fence = new Fence(
-      FreshestFirstTest.properties("a", 1, Duration.ofSeconds(1), "a", "b"),
+      CandidacyTest.properties("a", Rank.ALLOWED, Duration.ofSeconds(1), "a", "b"),
       this.server,
       this.election,
       SourceDutyTest.SETTINGS,

@@ -3,6 +3,7 @@ package io.election.mysql.failover.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.election.mysql.failover.agent.AgentProperties.Rank;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +25,8 @@ class HooksTest {
   @TempDir
   private Path folder;
 
-  private final Hooks hooks = new Hooks(FreshestFirstTest.properties("b", 1, LIMIT, "a", "b"));
+  private final Hooks hooks =
+      new Hooks(CandidacyTest.properties("b", Rank.ALLOWED, LIMIT, "a", "b"));
 
   /** Returns the command of a script, which can write to {@code $told}. */
   private List<String> script(String text) throws Exception {
@@ -42,7 +44,7 @@ class HooksTest {
     List<String> command =
         script("echo $AS_FAILOVER_SERVER $AS_FAILOVER_ADDRESS $AS_FAILOVER_TERM > $told");
     assertThat(this.hooks.run("on-promote", command, 7)).isTrue();
-    assertThat(told()).hasContent("b b:3306 7");
+    assertThat(told()).hasContent("b b.example:3306 7");
   }
 
   @Test

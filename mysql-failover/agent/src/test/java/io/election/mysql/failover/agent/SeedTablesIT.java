@@ -63,20 +63,27 @@ class SeedTablesIT {
     }
   }
 
-  private void start(Server server, int acknowledging) {
-    start(server, acknowledging, server.url());
+  private void start(Server server) {
+    start(server, server.url());
   }
 
-  private void start(Server server, int acknowledging, String url) {
+  private void start(Server server, String url) {
     List<String> arguments = new ArrayList<>(
         AgentProcess.arguments(server, this.set.servers.values(), this.service, this.etcd.url()));
     arguments.replaceAll((each) -> each.replace(server.url(), url));
-    arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
     this.agents.put(
         server.name,
         new SpringApplicationBuilder(FailoverAgentApplication.class)
             .properties("server.port=0")
             .run(arguments.toArray(String[]::new)));
+  }
+
+  /** Makes the server a the first source, once its agent has published its position. */
+  private void initialize(int acknowledging) {
+    patiently().ignoreExceptions().until(() -> {
+      this.agents.get("a").getBean(Agent.class).initialize(acknowledging);
+      return true;
+    });
   }
 
   private void stop(Server server) {
@@ -100,13 +107,18 @@ class SeedTablesIT {
   }
 
   /** Term 1: a is the source, all servers have the same data, and b stops receiving. */
-  private void begin(int acknowledging) throws SQLException {
-    this.set.servers.values().forEach((server) -> start(server, acknowledging));
+  private void begin(int acknowledging) throws Exception {
+    this.set.servers.values().forEach(this::start);
+    initialize(acknowledging);
     awaitRole(this.a, Role.SOURCE);
     awaitRole(this.b, Role.REPLICA);
     awaitRole(this.c, Role.REPLICA);
     this.a.execute("INSERT INTO orders.written VALUES (9)");
     patiently().until(() -> this.b.ids().contains(9L));
+    Registry registry = this.agents.get("a").getBean(Registry.class);
+    for (String replica : List.of("b", "c")) {
+      patiently().until(() -> !registry.read().positions().get(replica).proof().isEmpty());
+    }
     stop(this.b);
     this.b.execute("STOP REPLICA IO_THREAD");
   }
@@ -126,7 +138,7 @@ class SeedTablesIT {
     this.a.execute("INSERT INTO orders.written VALUES (10)"); // acknowledged by c alone
     stop(this.c);
     dies();
-    start(this.b, 1);
+    start(this.b);
     awaitRole(this.b, Role.WAITING, "missing: [c]");
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
     while (System.nanoTime() < end) {
@@ -134,7 +146,7 @@ class SeedTablesIT {
       TimeUnit.MILLISECONDS.sleep(50);
     }
     assertThat(term(this.b)).isEqualTo("1");
-    start(this.c, 1);
+    start(this.c);
     awaitRole(this.c, Role.SOURCE);
     awaitRole(this.b, Role.REPLICA);
     assertThat(term(this.c)).isEqualTo("2");
@@ -155,14 +167,14 @@ class SeedTablesIT {
     assertThatThrownBy(() -> unacknowledged.get(20, TimeUnit.SECONDS))
         .as("the client got no acknowledgement")
         .hasCauseInstanceOf(SQLException.class);
-    start(this.b, 2);
+    start(this.b);
     awaitRole(this.b, Role.SOURCE);
     assertThat(term(this.b)).isEqualTo("2");
     assertThat(this.b.ids()).containsExactly(9L);
 
-    start(this.c, 2);
+    start(this.c);
     this.a.startAgain();
-    start(this.a, 2);
+    start(this.a);
     for (Server server : List.of(this.c, this.a)) {
       awaitRole(server, Role.REFUSED, "transactions that the source lacks", "POST /rebuild");
       assertThat(term(server)).isEqualTo("1");
@@ -182,9 +194,10 @@ class SeedTablesIT {
       // Without TLS, so that the proxy can read the statements.
       String url = ReplicationSet.url("127.0.0.1", way.port()) + "&sslMode=DISABLED";
       TcpProxy.Trap trap = way.resetAfterAnswerTo("RESET REPLICA ALL", "SET PERSIST_ONLY");
-      start(this.a, 1, url);
-      start(this.b, 1);
-      start(this.c, 1);
+      start(this.a, url);
+      start(this.b);
+      start(this.c);
+      initialize(1);
       patiently().until(trap::isSprung);
       awaitRole(this.a, Role.SOURCE);
       awaitRole(this.b, Role.REPLICA);

@@ -10,7 +10,6 @@ import static org.mockito.Mockito.when;
 
 import io.election.ElectionOperations;
 import io.election.Leadership;
-import io.election.mysql.failover.GtidSet;
 import io.election.store.LeaseSettings;
 import java.time.Duration;
 import java.time.Instant;
@@ -30,28 +29,27 @@ class SourceDutyTest {
       true);
 
   private final MysqlServer server = mock();
-  private final Promotions promotions = mock();
+  private final Registry registry = mock();
+  private final Standing standing = mock();
   private final ElectionOperations election = mock();
 
-  /** The positions were compared before the other promotion, and may not be final any more. */
+  /** Its agent did not stand, or another promotion has withdrawn its decision. */
   @Test
-  void nobodyIsPromotedByPositionsFromBeforeAnotherPromotion() throws Exception {
-    FreshestFirst freshest =
-        new FreshestFirst(FreshestFirstTest.properties("b", 1, Duration.ofSeconds(1), "a", "b"));
+  void nobodyIsPromotedWithoutADecisionToStand() throws Exception {
     SourceDuty duty = new SourceDuty(
-        FreshestFirstTest.properties("b", 1, Duration.ofSeconds(1), "a", "b"),
+        CandidacyTest.properties("b", "a", "b"),
         this.server,
-        this.promotions,
-        freshest,
+        this.registry,
+        this.standing,
+        mock(),
+        mock(),
         this.election,
-        SETTINGS);
+        SETTINGS,
+        () -> 0);
     when(this.server.another(any())).thenReturn(this.server);
     when(this.election.isLeader()).thenReturn(true);
     when(this.election.leadership())
         .thenReturn(Optional.of(new Leadership(9, Instant.EPOCH, Duration.ofSeconds(5))));
-    when(this.promotions.last())
-        .thenReturn(
-            Optional.of(new Promotion(1, "a", "uuid-a", "a.example:3306", GtidSet.EMPTY, 8, 1)));
     List<Status> fenced = new ArrayList<>();
     doAnswer((call) -> fenced.add(duty.status())).when(this.server).fence();
     duty.serve();
@@ -59,10 +57,11 @@ class SourceDutyTest {
         .as("not the source any more, before it is read-only")
         .extracting(Status::role)
         .containsExactly(Status.Role.WAITING);
-    assertThat(duty.failure()).contains("has changed since this server stood");
-    verify(this.promotions, never()).record(any());
+    assertThat(duty.failure()).isEqualTo("its last decision was not to stand");
+    verify(this.registry, never()).record(any());
     verify(this.server, never()).stopReplicating();
     verify(this.server).fence();
+    verify(this.standing).withdraw();
     verify(this.election).lostLeader();
   }
 }

@@ -121,7 +121,9 @@ class TlsIT {
     Peer.inspect(properties.address("a"), properties);
     try (MysqlServer server = replica(properties)) {
       follow(server, properties);
-      await().atMost(Duration.ofSeconds(20)).until(() -> server.state().connected());
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> server.state().receiver().connected());
     }
     assertThat(this.replica.query("""
             SELECT CONCAT_WS(',', ssl_allowed, ssl_verify_server_certificate, ssl_ca_file, get_public_key)
@@ -140,7 +142,7 @@ class TlsIT {
                   this.replica.query(
                       "SELECT last_error_message FROM performance_schema.replication_connection_status"))
               .contains("SSL connection error"));
-      assertThat(server.state().connected()).isFalse();
+      assertThat(server.state().receiver().connected()).isFalse();
     }
   }
 

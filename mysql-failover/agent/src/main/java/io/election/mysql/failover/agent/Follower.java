@@ -1,0 +1,297 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.Joining;
+import io.election.mysql.failover.agent.Registry.Snapshot;
+import io.election.mysql.failover.agent.ServerState.Receiver;
+import io.election.mysql.failover.agent.Status.Role;
+import java.sql.SQLException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes the server a replica of the source, if it may join it. Used by the agent's thread. */
+final class Follower {
+
+  private static final Logger log = LoggerFactory.getLogger(Follower.class);
+
+  /** How long a receiver may take for its first connection. */
+  private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** How long a source that did not answer is not asked again, so that a failover need not wait. */
+  private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** How long to look often after a receiver was started. */
+  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** The time after which a receiver that stopped with an error is restarted. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final AgentProperties properties;
+  private final MysqlServer server;
+  private final Standing standing;
+  private final Announcer announcer;
+  private final LongSupplier clock;
+
+  /**
+   * What was done and seen since the server began to follow.
+   *
+   * @param source the promotion that it follows; {@code null} before the first one
+   * @param since when its receiver was last started
+   * @param connected whether the receiver was connected at the last look, or was just started
+   * @param failure why the receiver stopped with an error; empty if it has connected since
+   * @param proof a transaction that the relay log had, and that was executed, when the source was
+   *     asked; empty if there was none
+   * @param sourceHad the transactions that the source had then: when the server has received them
+   *     in the same life of its relay log, it has all that it ever acknowledged. {@code null} if the
+   *     source was not asked
+   * @param own the transactions that the server had written itself then
+   */
+  private record Progress(
+      @Nullable Promotion source,
+      long since,
+      boolean connected,
+      String failure,
+      GtidSet proof,
+      @Nullable GtidSet sourceHad,
+      GtidSet own) {
+
+    Progress connected(boolean connected, String failure) {
+      return new Progress(
+          this.source, this.since, connected, failure, this.proof, this.sourceHad, this.own);
+    }
+
+    Progress asked(GtidSet proof, @Nullable GtidSet sourceHad, GtidSet own) {
+      return new Progress(
+          this.source, this.since, this.connected, this.failure, proof, sourceHad, own);
+    }
+  }
+
+  private Progress progress;
+
+  /** Until when the source is not asked, since it did not answer. */
+  private long silentUntil;
+
+  /** The source that the server may not join; {@code null} if there is none. */
+  private volatile @Nullable Promotion refusedBy;
+
+  Follower(
+      AgentProperties properties,
+      MysqlServer server,
+      Standing standing,
+      Announcer announcer,
+      LongSupplier clock) {
+    this.properties = properties;
+    this.server = server;
+    this.standing = standing;
+    this.announcer = announcer;
+    this.clock = clock;
+    this.silentUntil = clock.getAsLong();
+    this.progress =
+        new Progress(null, this.silentUntil, false, "", GtidSet.EMPTY, null, GtidSet.EMPTY);
+  }
+
+  /** Returns the source that the server may not join; {@code null} if there is none. Thread-safe. */
+  @Nullable
+  Promotion refusedBy() {
+    return this.refusedBy;
+  }
+
+  /** Sets the source that the server may not join. */
+  void refuse(@Nullable Promotion source) {
+    this.refusedBy = source;
+  }
+
+  /** Returns whether a look at the server may soon find something new. */
+  boolean isUnsettled() {
+    return !this.progress.connected()
+        || (!this.announcer.isWhole()
+            && this.clock.getAsLong() - this.progress.since() < SETTLE_NANOS);
+  }
+
+  /**
+   * Joins the source if the server may. The agents can read that its position is not final.
+   *
+   * @return the status of the server; {@code null} if nothing has changed
+   */
+  @Nullable
+  Status follow(Promotion source, ServerState state, Snapshot read) throws Exception {
+    long now = this.clock.getAsLong();
+    String address = this.properties.address(source.server());
+    Receiver receiver = state.receiver();
+    long lag = state.lagSeconds();
+    if (!state.uuid().equals(source.members().get(this.properties.server()))) {
+      if (receiver.runs()) {
+        this.server.stopReceiver(); // what it acknowledges would not be looked for
+      }
+      return waiting(
+          "the source %s has not recorded its server_uuid %s yet; its agent must list %s in as.failover.servers"
+              .formatted(source.server(), state.uuid(), this.properties.server()),
+          lag);
+    }
+    boolean isSet = receiver.source().equals(address);
+    boolean joined = isSet && receiver.runs();
+    long tried = now - this.progress.since();
+    if (joined && !receiver.connected()) {
+      if (tried < CONNECT_NANOS) {
+        return null; // it is still connecting
+      }
+      if (!this.progress.connected()) {
+        // It acknowledges nothing, and stopping it takes as long as its attempt to connect. It is
+        // better stopped now than during a failover.
+        this.server.stopReceiver();
+        joined = false;
+      }
+    }
+    boolean stopped = isSet && !receiver.runs() && source.equals(this.progress.source());
+    this.progress = this.progress.connected(
+        receiver.connected(),
+        receiver.connected()
+            ? ""
+            : stopped && !receiver.error().isEmpty() ? receiver.error() : this.progress.failure());
+    boolean asked = this.progress.sourceHad() != null
+        && !this.progress.proof().isEmpty()
+        && receiver.received().contains(this.progress.proof())
+        && this.progress.own().equals(state.received().ofOrigin(state.uuid()));
+    if (joined && asked) {
+      noteCaughtUp(state);
+      return replica(source, state);
+    }
+    if (!this.progress.failure().isEmpty() && tried < RETRY_NANOS) {
+      this.refusedBy = source;
+      return new Status(
+          Role.REFUSED,
+          "its receiver has stopped: %s. It will be restarted; if that does not help, rebuild the server from the source (POST /rebuild)"
+              .formatted(this.progress.failure()),
+          lag);
+    }
+    if (now - this.silentUntil < 0) {
+      return null;
+    }
+    Peer peer;
+    try {
+      peer = ask(source);
+    } catch (SQLException ex) {
+      this.silentUntil = this.clock.getAsLong() + SILENCE_NANOS;
+      return waiting(
+          "the source %s does not answer: %s".formatted(source.server(), Refusals.text(ex)), lag);
+    }
+    if (peer == null) {
+      return null; // there is no source
+    }
+    if (!peer.uuid().equals(source.uuid())) {
+      return waiting(
+          "%s is another server, with the server_uuid %s instead of %s: the source %s was replaced, or its address belongs to another host now"
+              .formatted(address, peer.uuid(), source.uuid(), source.server()),
+          lag);
+    }
+    if (!joined && peer.readOnly() && !peer.asksToAcknowledge()) {
+      // A replica that connects before the source asks for acknowledgements never acknowledges.
+      return waiting("the source does not accept writes yet", lag);
+    }
+    GtidSet sourceHas = peer.executed().union(peer.committing());
+    Joining.Verdict verdict =
+        Joining.decide(state.term(), state.received(), source.term(), source.position(), sourceHas);
+    if (!verdict.allowed()
+        && state.term() < source.term()
+        && state.applying()
+        && !state.executed().contains(state.received())) {
+      // The newer term may be among the transactions that are still being applied.
+      return waiting("it is applying the received transactions", lag);
+    }
+    String identity = peer.id() == state.id()
+        ? "the source %s has the same server_id as this server: change it on this one, and restart the server"
+            .formatted(source.server())
+        : Candidacy.sameIdentity(read, this.properties.server(), state.uuid(), state.id());
+    if (!verdict.allowed() || !identity.isEmpty()) {
+      if (receiver.runs()) {
+        this.server.stopReceiver();
+      }
+      this.refusedBy =
+          !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
+      String reason = !identity.isEmpty()
+          ? identity
+          : (receiver.source().isEmpty() || isSet
+                  ? ""
+                  : "it was set to replicate from %s, which is not the source, and "
+                      .formatted(receiver.source()))
+              + verdict.reason();
+      return new Status(Role.REFUSED, reason, lag);
+    }
+    this.refusedBy = null;
+    this.progress = this.progress.asked(
+        receiver.received().intersect(state.executed()).any(),
+        joined ? sourceHas : null,
+        state.received().ofOrigin(state.uuid()));
+    if (joined) {
+      return replica(source, state);
+    }
+    log.info(
+        "{} joins the source {} in term {}",
+        this.properties.server(),
+        source.server(),
+        source.term());
+    this.server.follow(
+        address, this.properties.replicationUsername(), this.properties.replicationPassword());
+    String failure = this.progress.failure();
+    this.progress = new Progress(
+        source, this.clock.getAsLong(), true, failure, GtidSet.EMPTY, null, GtidSet.EMPTY);
+    return failure.isEmpty()
+        ? waiting("it is connecting to the source " + source.server(), lag)
+        : null;
+  }
+
+  private static Status waiting(String reason, long lag) {
+    return new Status(Role.WAITING, reason, lag);
+  }
+
+  private void noteCaughtUp(ServerState state) {
+    GtidSet sourceHad = this.progress.sourceHad();
+    if (sourceHad != null && state.received().contains(sourceHad)) {
+      this.announcer.caughtUp(this.progress.proof());
+    }
+  }
+
+  private Status replica(Promotion source, ServerState state) {
+    this.refusedBy = state.applying() ? null : source;
+    return state.applying()
+        ? new Status(Role.REPLICA, "", state.lagSeconds())
+        : new Status(
+            Role.REFUSED,
+            "its applier has stopped: %s. Fix the cause and run START REPLICA SQL_THREAD, or rebuild the server from the source (POST /rebuild)"
+                .formatted(
+                    state.applierError().isEmpty() ? "no error is recorded" : state.applierError()),
+            state.lagSeconds());
+  }
+
+  /**
+   * Asks the source what it has. That may take some time, so it is abandoned if a failover begins.
+   *
+   * @return the source; {@code null} if the election has opened in the meantime
+   */
+  private @Nullable Peer ask(Promotion source) throws SQLException, InterruptedException {
+    long began = this.clock.getAsLong();
+    Future<Peer> task = VitalThread.start(
+        "ask-source",
+        () -> Peer.inspect(this.properties.address(source.server()), this.properties));
+    while (true) {
+      try {
+        return task.get(10, TimeUnit.MILLISECONDS);
+      } catch (TimeoutException ex) {
+        if (this.standing.hasOpenedSince(began)) {
+          return null;
+        }
+      } catch (ExecutionException ex) {
+        if (ex.getCause() instanceof SQLException failure) {
+          throw failure;
+        }
+        throw new IllegalStateException(ex);
+      }
+    }
+  }
+}

@@ -1,0 +1,179 @@
+package io.election.mysql.failover.agent;
+
+import com.google.protobuf.ByteString;
+import io.election.ElectionService;
+import io.election.LeadershipLostException;
+import io.election.etcd.EtcdFence;
+import io.election.store.LeaseStoreException;
+import io.etcd.jetcd.api.Compare;
+import io.etcd.jetcd.api.DeleteRangeRequest;
+import io.etcd.jetcd.api.PutRequest;
+import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.RequestOp;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * What the agents of a set write to etcd: the record of the last promotion, and the position of each
+ * server under a key of its own. Everything is read and written with a quorum, so that what was
+ * written before a read is never missed. Thread-safe.
+ */
+final class Registry implements AutoCloseable {
+
+  /**
+   * What was read at one instant.
+   *
+   * @param last the last promotion; empty if none was ever recorded
+   * @param positions the positions by the names of the servers
+   * @param paused why no server is promoted; empty if one may be
+   */
+  record Snapshot(Optional<Promotion> last, Map<String, Position> positions, String paused) {
+
+    /** Returns the election term in which the last promotion was recorded; 0 if there was none. */
+    long electionTerm() {
+      return this.last.map(Promotion::electionTerm).orElse(0L);
+    }
+  }
+
+  private final EtcdFence fence;
+  private final ElectionService election;
+  private final String record;
+  private final String pause;
+  private final String positions;
+  private volatile String paused = "";
+
+  Registry(EtcdFence fence, ElectionService election) {
+    this.fence = fence;
+    this.election = election;
+    this.record = "/mysql-failover/" + election.serviceId();
+    this.pause = this.record + "/pause";
+    this.positions = this.record + "/positions/";
+  }
+
+  /**
+   * Reads everything.
+   *
+   * @throws LeaseStoreException if etcd does not answer
+   * @throws IllegalArgumentException if the record was overwritten with something else
+   */
+  Snapshot read() throws LeaseStoreException {
+    RangeRequest.Builder all = RangeRequest.newBuilder()
+        .setKey(bytes(this.positions))
+        .setRangeEnd(bytes(this.positions.replaceAll("/$", "0"))); // '0' follows '/'
+    TxnResponse read = this.fence.send(TxnRequest.newBuilder()
+        .addSuccess(range(RangeRequest.newBuilder().setKey(bytes(this.record))))
+        .addSuccess(range(all))
+        .addSuccess(range(RangeRequest.newBuilder().setKey(bytes(this.pause))))
+        .build());
+    this.paused = texts(read, 2).findFirst().orElse("");
+    return new Snapshot(
+        texts(read, 0).map(Promotion::parse).findFirst(),
+        texts(read, 1)
+            .flatMap((text) -> Position.parse(text).stream())
+            .collect(Collectors.toMap(Position::server, Function.identity())),
+        this.paused);
+  }
+
+  private static Stream<String> texts(TxnResponse read, int index) {
+    return read.getResponses(index).getResponseRange().getKvsList().stream()
+        .map((found) -> found.getValue().toStringUtf8());
+  }
+
+  /**
+   * Records a promotion if this node still leads in the election term of that promotion.
+   *
+   * @return whether it was recorded
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  boolean record(Promotion promotion) throws LeaseStoreException {
+    try {
+      return put(
+          this.record,
+          promotion.print(),
+          this.fence.compare(
+              this.election.serviceId(), this.election.nodeId(), promotion.electionTerm()));
+    } catch (LeadershipLostException ex) {
+      return false;
+    }
+  }
+
+  /**
+   * Writes the first record of a set.
+   *
+   * @return {@code false} if there is a record
+   */
+  boolean initialize(Promotion first) throws LeaseStoreException {
+    return put(
+        this.record,
+        first.print(),
+        Compare.newBuilder()
+            .setKey(bytes(this.record))
+            .setTarget(Compare.CompareTarget.CREATE)
+            .setCreateRevision(0)
+            .build());
+  }
+
+  /**
+   * Pauses the set, for maintenance, or ends the pause.
+   *
+   * @param reason why it is paused; empty to end the pause
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  void pause(String reason) throws LeaseStoreException {
+    this.fence.send(TxnRequest.newBuilder().addSuccess(put(this.pause, reason)).build());
+  }
+
+  /** Returns why the set was paused when it was last read; empty if it was not. */
+  String paused() {
+    return this.paused;
+  }
+
+  /** Publishes the position of this agent's server. When this returns, all agents can read it. */
+  void publish(Position position) throws LeaseStoreException {
+    this.fence.send(TxnRequest.newBuilder()
+        .addSuccess(put(this.positions + position.server(), position.print()))
+        .build());
+  }
+
+  /** Removes the position of this agent's server, whose data are about to be replaced. */
+  void withdraw(String server) throws LeaseStoreException {
+    this.fence.send(TxnRequest.newBuilder()
+        .addSuccess(RequestOp.newBuilder()
+            .setRequestDeleteRange(
+                DeleteRangeRequest.newBuilder().setKey(bytes(this.positions + server))))
+        .build());
+  }
+
+  private boolean put(String key, String value, Compare condition) throws LeaseStoreException {
+    return this.fence
+        .send(TxnRequest.newBuilder()
+            .addCompare(condition)
+            .addSuccess(put(key, value))
+            .build())
+        .getSucceeded();
+  }
+
+  private static RequestOp put(String key, String value) {
+    return RequestOp.newBuilder()
+        .setRequestPut(PutRequest.newBuilder().setKey(bytes(key)).setValue(bytes(value)))
+        .build();
+  }
+
+  private static RequestOp range(RangeRequest.Builder range) {
+    return RequestOp.newBuilder().setRequestRange(range).build();
+  }
+
+  private static ByteString bytes(String text) {
+    return ByteString.copyFromUtf8(text);
+  }
+
+  @Override
+  public void close() {
+    this.fence.close();
+  }
+}
