@@ -37,6 +37,8 @@ class RefusalTest {
         "1226,42000,exceeded the 'max_user_connections' resource,CROWDED",
         "1040,08004,Too many connections,CROWDED",
         "1203,42000,max_user_connections,CROWDED",
+        "0,53300,too many clients already,CROWDED",
+        "0,28P01,password authentication failed,LOGIN",
         "1049,42000,Unknown database,none",
         "1047,08S01,WSREP has not yet prepared node,none",
         "1053,08S01,Server shutdown in progress,none",
