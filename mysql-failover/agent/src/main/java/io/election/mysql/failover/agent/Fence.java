@@ -11,6 +11,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,90 +59,62 @@ final class Fence {
       fence(server);
       return null;
     });
-    boolean refused = false;
-    try {
-      // There is time while the lease is renewed, also after an operator has ended the leadership.
-      while (!fenced.isDone()
-          && (leaseRemaining().compareTo(margin()) > 0
-              || System.nanoTime() - began < margin().toNanos())) {
-        TimeUnit.MILLISECONDS.sleep(10);
+    // There is time while the lease is renewed, also after an operator has ended the leadership.
+    if (!await(fenced, () -> {
+      long took = System.nanoTime() - began;
+      return took < margin().toNanos()
+          || (took < 2 * FENCE.toNanos() && leaseRemaining().compareTo(margin()) > 0);
+    })) {
+      log.error("{} could not be made read-only in time", this.properties.server());
+      // A server that is being shut down listens no more, but still answers its clients: it commits
+      // what waits for acknowledgements.
+      if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
+        log.error("{} will be shut down by its guard", this.properties.server());
+        // If the server is still running, the lease is kept until the guard has acted. A paused one
+        // may resume before that.
+        await(fenced, () -> System.nanoTime() - this.server.guardActsBy() < 0);
       }
-      fenced.get(0, TimeUnit.MILLISECONDS);
-      log.info(
-          "{} is read-only, {} ms after it began to step down as the source",
-          this.properties.server(),
-          (System.nanoTime() - began) / 1_000_000);
-      return;
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException ex) {
-      log.error("{} could not be made read-only in time", this.properties.server(), ex);
-      refused = Refusals.isRefused(ex);
-    } finally {
-      fenced.cancel(true);
-      server.abort();
-    }
-    // A server that is being shut down listens no more, but still answers its clients: it commits
-    // what waits for acknowledgements.
-    if (!this.hooks.run("kill-server", this.properties.killServer(), 0) && !refused) {
-      log.error("{} will be shut down by its guard", this.properties.server());
-      awaitGuard();
-    }
-  }
-
-  /** Makes the server read-only. Tries again if the server answers with an error. */
-  private void fence(MysqlServer server) throws SQLException {
-    long began = System.nanoTime();
-    while (true) {
-      try {
-        server.fence();
-        return;
-      } catch (SQLException ex) {
-        boolean noAnswer = ex.getErrorCode() == 0;
-        if (noAnswer
-            || System.nanoTime() - began > FENCE.toNanos()
-            || leaseRemaining().compareTo(margin()) <= 0) {
-          throw ex;
-        }
-        log.debug("{} is not read-only yet", this.properties.server(), ex);
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
-      }
-    }
-  }
-
-  /**
-   * Keeps the lease until the guard has made the server read-only, if the server is still running.
-   * A paused server may resume before that, so the agent keeps trying to fence it.
-   */
-  private void awaitGuard() {
-    MysqlServer server = this.server.another(FENCE);
-    Future<Void> fenced = VitalThread.start("fence", () -> {
-      fenceAgainAndAgain(server);
-      return null;
-    });
-    try {
-      while (!fenced.isDone() && System.nanoTime() - this.server.guardActsBy() < 0) {
-        TimeUnit.MILLISECONDS.sleep(10);
-      }
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
     }
     fenced.cancel(true);
     server.abort();
   }
 
-  /** Returns when the server is read-only or has shut down, or if the thread is interrupted. */
-  private void fenceAgainAndAgain(MysqlServer server) {
-    while (!Thread.currentThread().isInterrupted()) {
+  /** Waits until the server is fenced, and returns whether it is. */
+  private boolean await(Future<Void> fenced, BooleanSupplier mayWait) {
+    try {
+      while (!fenced.isDone() && mayWait.getAsBoolean()) {
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+      fenced.get(0, TimeUnit.MILLISECONDS);
+      return true;
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException ex) {
+      log.debug("{} is not read-only", this.properties.server(), ex);
+    }
+    return false;
+  }
+
+  /**
+   * Makes the server read-only. Tries again until the thread is interrupted.
+   *
+   * @throws SQLException if the server accepts no connections
+   */
+  private void fence(MysqlServer server) throws SQLException {
+    long began = System.nanoTime();
+    while (true) {
       try {
-        server.fenceWithoutAcknowledgements(); // its replicas have left it by now
-        log.info("{} answers again and is read-only", this.properties.server());
+        server.fence();
+        log.info(
+            "{} is read-only, {} ms after it began to step down as the source",
+            this.properties.server(),
+            (System.nanoTime() - began) / 1_000_000);
         return;
       } catch (SQLException ex) {
-        log.debug("{} does not answer", this.properties.server(), ex);
-        if (Refusals.isRefused(ex)) {
-          return;
+        if (Refusals.isRefused(ex) || Thread.currentThread().isInterrupted()) {
+          throw ex;
         }
+        log.warn("{} is not read-only yet: {}", this.properties.server(), Refusals.text(ex));
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
       }
     }

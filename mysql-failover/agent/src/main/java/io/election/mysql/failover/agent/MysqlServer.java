@@ -7,9 +7,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.UnaryOperator;
 
 /**
  * The agent's own server, on one connection. Used by one thread, except for {@link #another} and
@@ -31,6 +33,9 @@ final class MysqlServer implements AutoCloseable {
       SELECT processlist_id FROM performance_schema.threads
       WHERE name = 'thread/sql/one_connection' AND processlist_command LIKE 'Binlog Dump%'
       """;
+
+  private static final String GUARDS =
+      "SELECT processlist_id FROM performance_schema.threads WHERE " + Guard.RUNS;
 
   /** The applier's threads that are in the middle of a transaction. */
   private static final String APPLYING = """
@@ -56,12 +61,8 @@ final class MysqlServer implements AutoCloseable {
           JOIN performance_schema.threads ON thread_id = owner_thread_id
       WHERE object_type IN ('GLOBAL', 'COMMIT') AND lock_type = 'INTENTION_EXCLUSIVE'
           AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
-          AND COALESCE(processlist_info, '') NOT LIKE '%mysql_failover.guard%'
       LIMIT 5
       """;
-
-  /** Also undoes the offline mode of a fence that failed half-way. */
-  private static final String ONLINE = "SET GLOBAL offline_mode = OFF";
 
   private static final int NET_TIMEOUT_SECONDS = 2;
 
@@ -76,13 +77,10 @@ final class MysqlServer implements AutoCloseable {
    */
   private long guardActsBy = System.nanoTime();
 
-  /** The number of the last request to the guard. */
-  private long guardTold;
+  private Guard guard = new Guard();
 
   /** The last connection of this agent by which it managed the server; 0 if none did. */
   private long managed;
-
-  private final GuardTicks guardTicks = new GuardTicks();
 
   /**
    * @param tls the security of its connections to other servers
@@ -103,7 +101,7 @@ final class MysqlServer implements AutoCloseable {
 
   /** Reads the state of the server, with one statement. */
   ServerState state() throws SQLException {
-    return inspect("0").state();
+    return inspect(this.guard.ticks());
   }
 
   /** Commits a transaction that is replicated. */
@@ -128,38 +126,15 @@ final class MysqlServer implements AutoCloseable {
     if (until - System.nanoTime() < Guard.SHORTEST_NANOS) {
       return state();
     }
-    connection(); // without a connection, the guard is not notified
-    try {
-      if (!this.guardTicks.areKnown()) {
-        see(inspect(Guard.COUNTED));
-      }
-      // The request may take effect even if its answer is lost.
-      this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-      Look look = inspect(Guard.mayServe(
-          ++this.guardTold, this.guardTicks.last(), until - this.guardTicks.seenAt()));
-      see(look);
-      this.guardActsBy = until;
-      return look.state();
-    } catch (SQLException ex) {
-      this.guardTicks.forget(); // the server may be paused
-      throw ex;
+    if (!this.guard.counts()) {
+      state();
     }
+    // The request may take effect even if its answer is lost.
+    this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
+    return inspect(this.guard.serving(until));
   }
 
-  private void see(Look look) {
-    // Later than the tick: the guard acts early.
-    this.guardTicks.see(look.guardTicks(), System.nanoTime());
-  }
-
-  /** Returns whether the guard of the open server does not count, so that it would never act. */
-  boolean guardStandsStill() {
-    return this.guardTicks.standStill();
-  }
-
-  /** A server's state, and the tick of its guard. */
-  private record Look(ServerState state, long guardTicks) {}
-
-  private Look inspect(String guard) throws SQLException {
+  private ServerState inspect(String guard) throws SQLException {
     try {
       return inspect(guard, ServerState.TERM);
     } catch (SQLException ex) {
@@ -171,24 +146,31 @@ final class MysqlServer implements AutoCloseable {
         return inspect(guard, "0"); // it has never replicated from a promoted server
       }
       close();
+      this.guard.forget();
       throw ex;
     }
   }
 
-  private Look inspect(String guard, String term) throws SQLException {
-    Look look;
+  private ServerState inspect(String guard, String term) throws SQLException {
+    ServerState state;
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();
-      look = new Look(ServerState.of(row), row.getLong(ServerState.GUARD_COLUMN));
+      // Later than the tick: the guard acts early.
+      this.guard.see(row.getLong(ServerState.GUARD_COLUMN), System.nanoTime());
+      state = ServerState.of(row);
     }
-    ServerState state = look.state();
     if (state.manager() == state.connection()) {
       this.managed = state.connection();
     } else if (state.manager() == this.managed) {
       execute("KILL " + this.managed); // a lost connection of this agent
     }
-    return look;
+    return state;
+  }
+
+  /** Returns whether the guard of the open server does not count, so that it would never act. */
+  boolean guardStandsStill() {
+    return this.guard.standsStill();
   }
 
   /**
@@ -275,12 +257,11 @@ final class MysqlServer implements AutoCloseable {
         "SET PERSIST_ONLY super_read_only = ON", "SET GLOBAL rpl_semi_sync_source_enabled = OFF");
     open(
         until,
-        (micros) -> String.join(
+        String.join(
             ";",
             "SET SESSION sql_log_bin = 1",
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
-            "SET SESSION sql_log_bin = 0",
-            Guard.creation(micros, CLIENTS)));
+            "SET SESSION sql_log_bin = 0"));
     execute(
         "SET SESSION sql_log_bin = 1",
         """
@@ -309,30 +290,33 @@ final class MysqlServer implements AutoCloseable {
           "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas,
           "SET GLOBAL rpl_semi_sync_source_enabled = ON");
     }
-    boolean closed =
-        query("SELECT @@GLOBAL.super_read_only", (row) -> row.getBoolean(1)).get(0);
-    open(until, closed ? (micros) -> Guard.reopening(micros, CLIENTS) : Guard::beginning);
-    execute("SET GLOBAL read_only = OFF", ONLINE);
+    if (query("SELECT @@GLOBAL.super_read_only", (row) -> row.getBoolean(1)).get(0)) {
+      open(until, "DO 0");
+    }
+    execute("SET GLOBAL read_only = OFF");
   }
 
   /**
-   * Makes the server writable, and tells its guard until when it may serve, in one request. With
-   * two requests, an agent that dies between them would leave a writable server without a guard.
-   * The server refuses a request that arrives too late by its own clock: while the agent was paused
-   * or the request was on its way, another server may have become the source.
+   * Makes the server writable, and creates its guard, in one request. With two requests, an agent
+   * that dies between them would leave a writable server without a guard. The server refuses a
+   * request that arrives too late by its own clock: while the agent was paused or the request was
+   * on its way, another server may have become the source.
    *
-   * @param guard creates the guard's statements from the expression for the microseconds left
+   * @param database statements to execute in between
    */
-  private void open(long until, UnaryOperator<String> guard) throws SQLException {
+  private void open(long until, String database) throws SQLException {
+    List<Long> before = query(GUARDS, (row) -> row.getLong(1));
+    Guard guard = new Guard();
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-    this.guardTicks.forget(); // the guard does not count while the server is read-only
     String clock = query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", (row) -> row.getString(1))
         .get(0);
     long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
     String micros =
         "(%s - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
-    execute(Guard.opening(micros) + ";" + guard.apply(micros));
+    execute(guard.opening(micros, database, CLIENTS));
+    this.guard = guard;
     this.guardActsBy = until;
+    end(before);
   }
 
   /**
@@ -340,7 +324,7 @@ final class MysqlServer implements AutoCloseable {
    * their clients get no answer. Replicas that connect from now on acknowledge.
    */
   void closeForWrites() throws SQLException {
-    fence();
+    fenceWithoutAcknowledgements();
     execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
     // Replicas that connected earlier would never acknowledge.
     end(REPLICAS);
@@ -362,6 +346,7 @@ final class MysqlServer implements AutoCloseable {
    */
   void drain() throws SQLException {
     execute("SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
+    end(GUARDS);
   }
 
   /** Does the same as {@link #drain()}, with a different time limit for the answer. */
@@ -373,33 +358,68 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Makes the server read-only, and ends all connections that could be writing. At first, replicas
-   * stay connected, so that they acknowledge what is being committed. If that takes longer than a
-   * second, acknowledgements are no longer awaited.
+   * Makes the server read-only, and ends all connections that could be writing. Transactions that
+   * are being committed have a second to be acknowledged, but their clients get no answer.
    */
   void fence() throws SQLException {
-    endClients();
-    try {
-      drain();
-      endClients(); // those that have connected meanwhile
-    } catch (SQLException ex) {
-      fenceWithoutAcknowledgements();
-      return;
-    }
-    execute(ONLINE);
+    fence(1_000);
   }
 
   /**
    * Does the same as {@link #fence} without awaiting acknowledgements, as on a former source, whose
-   * replicas have left. Takes up to a second if a transaction waits for an acknowledgement.
+   * replicas have left.
    */
   void fenceWithoutAcknowledgements() throws SQLException {
-    // Ends ordinary clients and lets no new ones in, so that no client gets an answer to a
-    // transaction that commits without an acknowledgement.
-    execute("SET GLOBAL offline_mode = ON");
-    endClients();
-    execute(
-        "SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON", ONLINE);
+    fence(0);
+  }
+
+  /**
+   * Shuts the door before it releases those who wait for an acknowledgement: a request for the
+   * global read lock holds up all who begin to write, also administrators. Of those who began
+   * earlier, no client is left.
+   */
+  private void fence(long acknowledgementMillis) throws SQLException {
+    ServerConnection door = this.connection.another(PATIENCE);
+    try {
+      Long id = door.query("SELECT CONNECTION_ID()", (row) -> row.getLong(1)).get(0);
+      String isShut = Guard.DOOR.formatted("processlist_id = " + id);
+      Future<Void> readOnly = VitalThread.start("door", () -> {
+        // One request, which the server executes even if its agent is gone.
+        door.execute("FLUSH TABLES WITH READ LOCK; SET GLOBAL super_read_only = ON; UNLOCK TABLES");
+        return null;
+      });
+      while (!isDone(readOnly, 5)
+          && !query("SELECT " + isShut, (row) -> row.getBoolean(1)).get(0)) {
+        // It has not reached the server yet.
+      }
+      List<Long> clients = query(CLIENTS, (row) -> row.getLong(1));
+      clients.remove(id);
+      end(clients);
+      if (!isDone(readOnly, acknowledgementMillis)) {
+        execute("SET GLOBAL rpl_semi_sync_source_enabled = IF(%s, 'OFF', 'ON')".formatted(isShut));
+        if (!isDone(readOnly, this.connection.patience().toMillis())) {
+          throw new SQLException("a statement keeps the server from becoming read-only");
+        }
+      }
+    } finally {
+      door.abort(); // a request that is still waiting is still executed
+    }
+    end(GUARDS);
+    endClients(); // those that have connected meanwhile
+  }
+
+  private static boolean isDone(Future<Void> task, long millis) throws SQLException {
+    try {
+      task.get(millis, TimeUnit.MILLISECONDS);
+      return true;
+    } catch (TimeoutException ex) {
+      return false;
+    } catch (ExecutionException ex) {
+      throw new SQLException(ex.getCause());
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new SQLException(ex);
+    }
   }
 
   /** Ends all connections except those of the server itself and of replicas. */
@@ -409,7 +429,10 @@ final class MysqlServer implements AutoCloseable {
 
   /** Kills the connections that a query finds, and returns whether there were any. */
   private boolean end(String which) throws SQLException {
-    List<Long> connections = query(which, (row) -> row.getLong(1));
+    return end(query(which, (row) -> row.getLong(1)));
+  }
+
+  private boolean end(List<Long> connections) throws SQLException {
     for (long connection : connections) {
       try {
         execute("KILL " + connection);
@@ -434,10 +457,8 @@ final class MysqlServer implements AutoCloseable {
     execute(
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
-        // A clone takes longer than the guard allows an agent to be silent. A guard that is running
-        // fails, since its table is gone.
-        "DROP EVENT IF EXISTS mysql_failover.guard",
-        "DROP TABLE IF EXISTS mysql_failover.guard");
+        // A clone takes longer than the guard allows an agent to be silent.
+        Guard.REMOVAL);
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
@@ -467,7 +488,6 @@ final class MysqlServer implements AutoCloseable {
   void follow(String address, String user, String password) throws SQLException {
     stopReplica();
     execute(
-        ONLINE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         // While a receiver waits for an unreachable source, it cannot be stopped for this long.
         "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,

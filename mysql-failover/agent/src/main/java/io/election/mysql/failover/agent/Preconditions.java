@@ -52,8 +52,7 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
       "SELECT",
       "SHUTDOWN",
       "SYSTEM_USER",
-      "SYSTEM_VARIABLES_ADMIN",
-      "UPDATE");
+      "SYSTEM_VARIABLES_ADMIN");
 
   static final String VARIABLES = """
       SELECT GROUP_CONCAT(CONCAT(LOWER(variable_name), '=', variable_value) SEPARATOR '\\n')

@@ -440,7 +440,7 @@ class SourceDuty {
         open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
     require(
         !open || !this.server.guardStandsStill(),
-        "its guard does not count: event_scheduler may be off, the event mysql_failover.guard may be gone, or the wall clock was set back");
+        "its guard does not count: event_scheduler was off, the guard was killed, or the wall clock was set back");
     int needed = promotion.acknowledging();
     this.required = needed;
     require(state.otherAgent().isEmpty(), state.otherAgent());

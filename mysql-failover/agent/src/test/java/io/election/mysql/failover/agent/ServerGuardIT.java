@@ -10,10 +10,11 @@ import java.net.InetSocketAddress;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -101,12 +102,12 @@ class ServerGuardIT {
 
   @Test
   void anAgentNoticesThatTheGuardOfItsServerDoesNotCount() throws Exception {
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
-    this.agent.stateAndServe(in(LONG_SILENCE));
     this.server.execute("SET GLOBAL event_scheduler = OFF");
+    Duration silence = Duration.ofMinutes(1);
+    this.agent.noteTerm(1, "a", in(silence));
+    this.agent.openForWrites(0, in(silence));
     patiently().until(() -> {
-      assertThat(this.agent.stateAndServe(in(LONG_SILENCE)).readOnly()).isFalse();
+      assertThat(this.agent.stateAndServe(in(silence)).readOnly()).isFalse();
       return this.agent.guardStandsStill();
     });
     // A promotion creates the guard anew.
@@ -155,17 +156,16 @@ class ServerGuardIT {
   /** The agent set the limit before it failed to renew its lease. */
   @Test
   void aServerEndsWhenItsAgentHasSaidLast() throws Exception {
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
-    this.agent.stateAndServe(in(Duration.ofMinutes(1)));
-    long until = in(SILENCE);
+    open(LONG_SILENCE);
+    this.agent.stateAndServe(in(SILENCE));
+    long until = in(LONG_SILENCE);
     this.agent.stateAndServe(until);
     assertServesAtMostUntil(until);
   }
 
   @Test
   void aServerThatIsOpenedAgainServesForNoLongerThanItIsToldThen() throws Exception {
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    open(LONG_SILENCE);
     this.agent.stateAndServe(in(Duration.ofMinutes(1)));
     this.agent.drain();
     long until = in(SILENCE);
@@ -173,15 +173,41 @@ class ServerGuardIT {
     assertServesAtMostUntil(until);
   }
 
+  /** Its guard is still running. */
+  @Test
+  void aServerThatIsOpenedAgainServesLongerThanItWasToldBefore() throws Exception {
+    open(SILENCE);
+    this.server.execute("SET GLOBAL super_read_only = ON");
+    this.agent.openForWrites(0, in(Duration.ofMinutes(1)));
+    pass((int) SILENCE.toMillis());
+    assertThat(isWritable()).isTrue();
+  }
+
   @Test
   void theGuardCountsAtOnceWhenAServerIsOpenedAgain() throws Exception {
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    open(LONG_SILENCE);
     this.agent.drain();
-    pass(300); // the guard's run has ended
-    String ticks = this.server.query("SELECT " + Guard.COUNTED);
+    String guards = "SELECT COUNT(*) FROM performance_schema.threads WHERE " + Guard.RUNS;
+    patiently().until(() -> this.server.query(guards).equals("0"));
     this.agent.openForWrites(0, in(LONG_SILENCE));
     this.server.query("SELECT SLEEP(0.4)");
-    assertThat(this.server.query("SELECT " + Guard.COUNTED)).isNotEqualTo(ticks);
+    this.agent.stateAndServe(in(Duration.ofMinutes(1)));
+    pass((int) LONG_SILENCE.toMillis());
+    assertThat(isWritable()).isTrue();
+  }
+
+  /** Opens the server, and returns when its guard counts. */
+  private void open(Duration silence) throws SQLException {
+    this.agent.noteTerm(1, "a", in(silence));
+    this.agent.openForWrites(0, in(silence));
+    patiently().until(() -> ticks(this.server) > 0);
+  }
+
+  /** Returns the tick of a server's guard. */
+  static long ticks(Server server) throws SQLException {
+    return Long.parseLong(
+        server.query(
+            "SELECT COALESCE(MAX(CAST(SUBSTRING_INDEX(object_name, '.', -1) AS SIGNED)), 0) FROM performance_schema.metadata_locks WHERE object_name LIKE 'mysql_failover.%.tick.%'"));
   }
 
   private void assertServesAtMostUntil(long until) {
@@ -229,24 +255,19 @@ class ServerGuardIT {
     awaitEnd();
   }
 
-  /** The network delayed a request that the agent sent before it died. */
+  /** The agent sent the request before it died. */
   @Test
-  void aRequestThatComesLateTellsTheGuardNothing() throws Exception {
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
-    this.agent.stateAndServe(in(LONG_SILENCE));
-    AtomicInteger heard = new AtomicInteger();
-    patiently().until(() -> {
-      try {
-        this.server.execute(
-            "SET SESSION sql_log_bin = 0", "DO mysql_failover.may_serve(1, 1000000)");
-        heard.incrementAndGet();
-        return false;
-      } catch (SQLException ex) {
-        return !this.server.isRunning();
-      }
-    });
-    assertThat(heard).hasPositiveValue();
+  void aRequestThatTheNetworkDelaysDoesNotExtendTheTime() throws Exception {
+    open(LONG_SILENCE);
+    try (Late late = new Late("[.]until[.]\\d")) {
+      late.agent.noteTerm(2, "a", in(LONG_SILENCE));
+      patiently().until(() -> ticks(this.server) > 0);
+      long until = in(LONG_SILENCE);
+      VitalThread.start("late", () -> late.agent.stateAndServe(until));
+      pass(2_000);
+      late.network.heal();
+      assertServesAtMostUntil(until);
+    }
   }
 
   @Test
@@ -270,33 +291,50 @@ class ServerGuardIT {
   }
 
   private void assertRefusedIfLate(OpenElection opening) throws SQLException {
-    AtomicReference<TcpProxy> held = new AtomicReference<>();
-    InetSocketAddress address = new InetSocketAddress(this.server.host(), 3306);
-    try (TcpProxy network = TcpProxy.to(address, () -> (packet) -> {
-          if (new String(packet, ISO_8859_1).contains("super_read_only = IF")) {
-            held.get().loseRequests();
-          }
-          return 1;
-        });
-        MysqlServer late = new MysqlServer(
-            ReplicationSet.url("127.0.0.1", network.port()) + "&sslMode=DISABLED",
-            "root",
-            ReplicationSet.PASSWORD,
-            ReplicationSet.TLS)) {
-      held.set(network);
+    try (Late late = new Late("super_read_only = IF")) {
       long until = in(SILENCE);
-      FutureTask<Void> opened = new FutureTask<>(() -> {
-        opening.run(late, until);
+      Future<Void> opened = VitalThread.start("late", () -> {
+        opening.run(late.agent, until);
         return null;
       });
-      new Thread(opened, "late").start();
       patiently().until(() -> opened.isDone() || System.nanoTime() - until > 0);
-      network.heal();
+      late.network.heal();
       assertThat(opened)
           .failsWithin(Duration.ofSeconds(5))
           .withThrowableThat()
           .withMessageContaining("too late");
       assertThat(this.agent.state().superReadOnly()).isTrue();
+    }
+  }
+
+  /** An agent whose requests the network holds from a given one on. */
+  private final class Late implements AutoCloseable {
+
+    final TcpProxy network;
+    final MysqlServer agent;
+
+    Late(String request) {
+      AtomicReference<TcpProxy> held = new AtomicReference<>();
+      Pattern pattern = Pattern.compile(request);
+      this.network = TcpProxy.to(
+          new InetSocketAddress(ServerGuardIT.this.server.host(), 3306), () -> (packet) -> {
+            if (pattern.matcher(new String(packet, ISO_8859_1)).find()) {
+              held.get().loseRequests();
+            }
+            return 1;
+          });
+      held.set(this.network);
+      this.agent = new MysqlServer(
+          ReplicationSet.url("127.0.0.1", this.network.port()) + "&sslMode=DISABLED",
+          "root",
+          ReplicationSet.PASSWORD,
+          ReplicationSet.TLS);
+    }
+
+    @Override
+    public void close() {
+      this.network.close();
+      this.agent.close();
     }
   }
 

@@ -37,6 +37,7 @@ final class Writer implements AutoCloseable {
 
   private final Supplier<Optional<Address>> address;
   private final Duration pause;
+  private final String user;
   private final Thread thread = new Thread(this::run, "writer");
   private long id;
   private volatile boolean ended;
@@ -48,10 +49,15 @@ final class Writer implements AutoCloseable {
 
   /** Creates a writer that begins at once, and pauses after each transaction. */
   Writer(Supplier<Optional<Server>> server, long firstId, Duration pause) {
-    this(firstId, pause, () -> server.get().map((each) -> new Address(each.name, each.url())));
+    this(
+        firstId,
+        pause,
+        "app",
+        () -> server.get().map((each) -> new Address(each.name, each.url())));
   }
 
-  private Writer(long firstId, Duration pause, Supplier<Optional<Address>> address) {
+  private Writer(long firstId, Duration pause, String user, Supplier<Optional<Address>> address) {
+    this.user = user;
     this.address = address;
     this.id = firstId;
     this.pause = pause;
@@ -60,7 +66,13 @@ final class Writer implements AutoCloseable {
 
   /** Creates a writer that knows only one address, behind which the server may change. */
   static Writer through(String url, long firstId, Duration pause) {
-    return new Writer(firstId, pause, () -> Optional.of(new Address(url, url)));
+    return new Writer(firstId, pause, "app", () -> Optional.of(new Address(url, url)));
+  }
+
+  /** Creates a writer that no setting of a server keeps out. */
+  static Writer administrator(Server server, long firstId) {
+    return new Writer(
+        firstId, Duration.ZERO, "root", () -> Optional.of(new Address(server.name, server.url())));
   }
 
   private void run() {
@@ -78,7 +90,7 @@ final class Writer implements AutoCloseable {
           server = found.get().name();
           connections++;
           connection = DriverManager.getConnection(
-              found.get().url() + "&socketTimeout=2000", "app", ReplicationSet.PASSWORD);
+              found.get().url() + "&socketTimeout=2000", this.user, ReplicationSet.PASSWORD);
         }
         this.id++;
         long began = System.nanoTime();

@@ -1,0 +1,193 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Writer.Written;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The end of a source that clients with all privileges write to. They connect again at once, and
+ * get no answer to what no replica has.
+ */
+@Tag("faults")
+@Tag("failover")
+class DoorIT {
+
+  private static final int CLIENTS = 60;
+
+  private static final long IDS_PER_CLIENT = 1_000_000;
+
+  private ReplicationSet set;
+  private Server source;
+  private Server replica;
+  private MysqlServer agent;
+
+  @BeforeEach
+  void openSource() throws SQLException {
+    this.set = new ReplicationSet("a", "b");
+    this.source = this.set.get("a");
+    this.replica = this.set.get("b");
+    this.agent =
+        new MysqlServer(this.source.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS);
+    open(Duration.ofMinutes(5));
+  }
+
+  private void open(Duration silence) throws SQLException {
+    long until = System.nanoTime() + silence.toNanos();
+    this.agent.noteTerm(1, "a", until);
+    this.agent.openForWrites(1, until);
+    try (MysqlServer other =
+        new MysqlServer(this.replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+      other.follow(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
+    }
+    patiently().until(() -> this.agent.state().acknowledging() == 1);
+    patiently().until(() -> ServerGuardIT.ticks(this.source) > 0);
+  }
+
+  @AfterEach
+  void close() {
+    if (this.set != null) {
+      this.agent.close();
+      this.set.close();
+    }
+  }
+
+  private static ConditionFactory patiently() {
+    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void nobodyIsAnsweredByASourceThatItsAgentFences(boolean withoutReplicas) throws Exception {
+    try (Administrators administrators = new Administrators();
+        MysqlServer fence = this.agent.another(Duration.ofSeconds(2))) {
+      if (withoutReplicas) {
+        administrators.wait(this.replica);
+      }
+      fence.fence();
+      assertThat(this.source.query("SELECT @@GLOBAL.super_read_only")).isEqualTo("1");
+      administrators.assertHasAcknowledged(this.replica, withoutReplicas);
+    }
+    // The guard has ended too.
+    assertThat(ServerGuardIT.ticks(this.source)).isZero();
+  }
+
+  /** The agent is dead. */
+  @Test
+  void nobodyIsAnsweredByASourceThatItsGuardShutsDown() throws Exception {
+    this.agent.drain();
+    open(Duration.ofSeconds(6));
+    try (Administrators administrators = new Administrators()) {
+      administrators.wait(this.replica);
+      patiently().until(() -> !this.source.isRunning());
+      administrators.assertHasAcknowledged(this.replica, true);
+    }
+  }
+
+  /** A statement that cannot be ended keeps the server from becoming read-only. */
+  @Test
+  void theGuardDoesNotShutDownASourceThatIsNotReadOnly() throws Exception {
+    this.source.execute(
+        "CREATE EVENT orders.slow ON SCHEDULE AT CURRENT_TIMESTAMP ON COMPLETION PRESERVE DISABLE DO INSERT INTO orders.written SELECT -1 - SLEEP(20)");
+    this.agent.drain();
+    open(Duration.ofSeconds(6));
+    this.source.execute("ALTER EVENT orders.slow ON SCHEDULE AT CURRENT_TIMESTAMP ENABLE");
+    try (Administrators administrators = new Administrators()) {
+      administrators.wait(this.replica);
+      String slow =
+          "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE '%SLEEP(20)%' AND name = 'thread/sql/event_worker'";
+      patiently()
+          .ignoreExceptions()
+          .until(() ->
+              this.source.query("SELECT @@GLOBAL.rpl_semi_sync_source_enabled").equals("0")
+                  && this.source.query(slow).equals("1"));
+      TimeUnit.SECONDS.sleep(3); // the time for a shutdown
+      assertThat(this.source.isRunning()).isTrue();
+      patiently().until(() -> !this.source.isRunning());
+      administrators.assertHasAcknowledged(this.replica, true);
+    }
+  }
+
+  /** The statement waits for a transaction that waits for an acknowledgement. */
+  @ParameterizedTest
+  @ValueSource(strings = {"FLUSH TABLES WITH READ LOCK", "SET GLOBAL super_read_only = ON"})
+  void theGuardCountsWhileAStatementWaitsForTheGlobalReadLock(String statement) throws Exception {
+    this.replica.execute("STOP REPLICA IO_THREAD");
+    VitalThread.start("client", () -> {
+      this.source.execute("INSERT INTO orders.written VALUES (-1)");
+      return null;
+    });
+    String waiting =
+        "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state = '%s'";
+    patiently()
+        .until(() -> this.source
+            .query(waiting.formatted("Waiting for semi-sync ACK from replica"))
+            .equals("1"));
+    Future<Void> closing = VitalThread.start("operator", () -> {
+      this.source.execute(statement);
+      return null;
+    });
+    patiently()
+        .until(() ->
+            this.source.query(waiting.formatted("Waiting for global read lock")).equals("1"));
+    long ticks = ServerGuardIT.ticks(this.source);
+    TimeUnit.SECONDS.sleep(4); // the guard counts by the server's clock
+    assertThat(ServerGuardIT.ticks(this.source) - ticks).isBetween(12L, 18L);
+    assertThat(closing).isNotDone();
+  }
+
+  /** Clients that no setting keeps out. */
+  private final class Administrators implements AutoCloseable {
+
+    private final List<Writer> writers = LongStream.range(0, CLIENTS)
+        .mapToObj((i) -> Writer.administrator(DoorIT.this.source, i * IDS_PER_CLIENT))
+        .toList();
+
+    Administrators() {
+      patiently().until(() -> this.writers.stream().allMatch((writer) -> writer.count() > 1));
+    }
+
+    /** Ends the acknowledgements, and returns when all clients wait for one. */
+    void wait(Server replica) throws SQLException {
+      replica.execute("STOP REPLICA IO_THREAD");
+      patiently()
+          .until(() -> Integer.parseInt(
+                  DoorIT.this.source.query(
+                      "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state IN ('Waiting for semi-sync ACK from replica', 'waiting for handler commit')"))
+              >= CLIENTS);
+    }
+
+    void assertHasAcknowledged(Server replica, boolean atOnce) throws Exception {
+      this.writers.forEach(Writer::close);
+      Set<Long> acknowledged = this.writers.stream()
+          .flatMap((writer) -> writer.written().stream())
+          .map(Written::id)
+          .collect(Collectors.toSet());
+      if (!atOnce) {
+        patiently().until(() -> replica.ids().containsAll(acknowledged));
+      }
+      assertThat(replica.ids()).containsAll(acknowledged);
+    }
+
+    @Override
+    public void close() {
+      this.writers.forEach(Writer::close);
+    }
+  }
+}
