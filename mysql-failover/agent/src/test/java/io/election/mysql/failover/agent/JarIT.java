@@ -78,6 +78,10 @@ class JarIT {
         server.execute(users().toArray(String[]::new));
         agents.put(server.name, start(server, set, etcd, folder));
       }
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .ignoreExceptions()
+          .until(() -> agents.get("a").initialize(1).statusCode() == 202);
       await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> {
         assertThat(count(agents, Role.SOURCE)).isOne();
         assertThat(count(agents, Role.REPLICA)).isEqualTo(2);
