@@ -187,7 +187,9 @@ final class Agent implements SmartLifecycle {
       this.standing.withdraw();
       this.seen = new Seen(
           this.seen.term(), this.seen.promotedAt(), this.seen.term(), this.seen.lookedIn());
-      Facts facts = this.announcer.announce(state, Position.MAY_RECEIVE, read);
+      // Until it joins, its position remains final: a server that was elected still needs it.
+      long finalIn = state.receiver().runs() ? Position.MAY_RECEIVE : read.electionTerm();
+      Facts facts = this.announcer.announce(state, finalIn, read);
       join(read, state, facts);
     }
   }
@@ -235,7 +237,7 @@ final class Agent implements SmartLifecycle {
         : "; its last attempt to become or stay the source failed: " + failure;
   }
 
-  /** Joins the source, if there is one. Other agents can read that the position is not final. */
+  /** Joins the source, if there is one. */
   private void join(Snapshot read, ServerState state, Facts facts) throws Exception {
     Optional<String> leader = this.election.leaderId();
     Promotion source = read.last().filter(this::isElected).orElse(null);

@@ -115,7 +115,8 @@ final class Follower {
   }
 
   /**
-   * Joins the source if the server may. The agents can read that its position is not final.
+   * Joins the source if the server may. Before that, all agents can read that its position is not
+   * final any more.
    *
    * @return the status of the server; {@code null} if nothing has changed
    */
@@ -236,6 +237,7 @@ final class Follower {
         this.properties.server(),
         source.server(),
         source.term());
+    this.announcer.announce(state, Position.MAY_RECEIVE, read);
     this.server.follow(
         address, this.properties.replicationUsername(), this.properties.replicationPassword());
     String failure = this.progress.failure();
