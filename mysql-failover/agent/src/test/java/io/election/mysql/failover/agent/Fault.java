@@ -256,7 +256,6 @@ enum Fault {
       List.of("insert into mysql_failover.promotion"),
       List.of("create event mysql_failover.guard"),
       List.of("rpl_semi_sync_source_wait_for_replica_count"),
-      List.of("create event mysql_failover.guard", "global super_read_only = if("),
       List.of("global read_only = off"));
 
   /** Injects the fault, and repairs at least what a restart would not repair. */
