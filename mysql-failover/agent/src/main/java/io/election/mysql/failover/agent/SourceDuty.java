@@ -5,7 +5,6 @@ import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.Leadership;
 import io.election.Member;
-import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
@@ -46,13 +45,6 @@ class SourceDuty {
   /** The time limit for each statement of a check of the source. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
-  /**
-   * How long the server may take to become read-only in a switch-over. The server itself gives up
-   * after a second, and this limit leaves time for its answer: a statement that the client has
-   * abandoned may still succeed.
-   */
-  private static final Duration DRAIN = Duration.ofMillis(1_500);
-
   private final AgentProperties properties;
   private final MysqlServer server;
   private final Registry registry;
@@ -66,6 +58,8 @@ class SourceDuty {
   private final Hooks hooks;
 
   private final Fence fence;
+
+  private final HandOver handOver;
 
   private final Semaphore ends = new Semaphore(0);
 
@@ -109,6 +103,7 @@ class SourceDuty {
     this.settings = settings;
     this.clock = clock;
     this.hooks = new Hooks(properties);
+    this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
     this.fence = new Fence(properties, server, election, settings, this.hooks);
   }
 
@@ -324,7 +319,7 @@ class SourceDuty {
       Request request = this.requested.get();
       if (request != null) {
         try {
-          request.outcome().complete(switchOver(request));
+          request.outcome().complete(this.handOver.to(request.target()));
           this.drained = true;
           return "it was handed over to " + request.target();
         } catch (Exception ex) {
@@ -399,16 +394,18 @@ class SourceDuty {
   }
 
   /** Lets clients write again after a failed switch-over, and reports the failure. */
-  private void stay(Promotion promotion, Request request, Exception failure) throws SQLException {
+  private void stay(Promotion promotion, Request request, Exception failure) throws Exception {
     boolean open = OPEN.equals(this.status);
     String state = open
         ? "is still the source and accepts writes again"
         : "is still the source but does not accept writes yet: see GET /check";
     try {
+      // The position may be final already.
+      this.announcer.announce(this.server.state(), Position.MAY_RECEIVE, this.registry.read());
       if (open) {
         open(promotion);
       }
-    } catch (SQLException ex) {
+    } catch (Exception ex) {
       state = "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
       throw ex;
     } finally {
@@ -476,84 +473,6 @@ class SourceDuty {
                 0));
     this.state = state;
     return open != state.readOnly();
-  }
-
-  private String switchOver(Request request) throws Exception {
-    Snapshot read = this.registry.read();
-    Position target = read.positions().get(request.target());
-    Member agent = this.election.currentMembers().orElse(List.of()).stream()
-        .filter((each) -> Rehearsal.manages(each, request.target()))
-        .findFirst()
-        .orElse(null);
-    if (target == null || agent == null) {
-      throw new IllegalArgumentException(
-          "no agent has announced a server '%s'; announced servers: %s"
-              .formatted(request.target(), read.positions().keySet()));
-    }
-    require(
-        target.refusal().isEmpty(),
-        "%s does not stand for election: %s".formatted(request.target(), target.refusal()));
-    require(read.paused().isEmpty(), "failover is paused: " + read.paused());
-    long began = this.clock.getAsLong();
-    drain();
-    ServerState drained = this.server.state();
-    awaitCaughtUp(request.target(), drained.executed());
-    this.server.endClients();
-    // The source acknowledges nothing any more, so no other position is needed.
-    this.announcer.announce(drained, read.electionTerm(), read);
-    this.election.designate(agent.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
-    return "%s has all transactions of %s, which was made read-only %s ms earlier"
-        .formatted(
-            request.target(),
-            this.properties.server(),
-            (this.clock.getAsLong() - began) / 1_000_000);
-  }
-
-  /**
-   * Makes the server read-only. Fails if a running statement or a lock prevents that for too long.
-   */
-  private void drain() throws SQLException {
-    try {
-      this.server.drain(DRAIN);
-    } catch (SQLException ex) {
-      throw new IllegalStateException(
-          "%s could not be made read-only within a second (%s): %s"
-              .formatted(this.properties.server(), Refusals.text(ex), blockers()),
-          ex);
-    }
-  }
-
-  private String blockers() {
-    try {
-      String blockers = this.server.blockers();
-      return blockers.isEmpty()
-          ? "the statement or LOCK TABLES that prevented it has ended since"
-          : "wait for %s, or KILL it".formatted(blockers);
-    } catch (SQLException ex) {
-      return "look for running statements and LOCK TABLES in performance_schema.metadata_locks";
-    }
-  }
-
-  private void awaitCaughtUp(String target, GtidSet executed) throws Exception {
-    String address = this.properties.address(target);
-    long deadline = this.clock.getAsLong() + this.properties.positionWait().toNanos();
-    while (true) {
-      GtidSet caughtUp;
-      try {
-        caughtUp = Peer.inspect(address, this.properties).executed();
-      } catch (SQLException ex) {
-        throw new IllegalStateException(
-            "the target %s does not answer at %s: %s".formatted(target, address, Refusals.text(ex)),
-            ex);
-      }
-      if (caughtUp.contains(executed)) {
-        return;
-      }
-      require(
-          this.clock.getAsLong() - deadline < 0,
-          "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
-              .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
-    }
   }
 
   /** Returns whether this node leads with enough time left in its lease to fence its server. */

@@ -1,0 +1,132 @@
+package io.election.mysql.failover.agent;
+
+import io.election.AuditNote;
+import io.election.ElectionOperations;
+import io.election.Member;
+import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.agent.Registry.Snapshot;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/** Hands over from the source to another server, so that nothing is lost. */
+final class HandOver {
+
+  /**
+   * How long the server may take to become read-only in a switch-over. The server itself gives up
+   * after a second, and this limit leaves time for its answer: a statement that the client has
+   * abandoned may still succeed.
+   */
+  private static final Duration DRAIN = Duration.ofMillis(1_500);
+
+  private final AgentProperties properties;
+  private final MysqlServer server;
+  private final Registry registry;
+  private final Announcer announcer;
+  private final ElectionOperations election;
+  private final LongSupplier clock;
+
+  HandOver(
+      AgentProperties properties,
+      MysqlServer server,
+      Registry registry,
+      Announcer announcer,
+      ElectionOperations election,
+      LongSupplier clock) {
+    this.properties = properties;
+    this.server = server;
+    this.registry = registry;
+    this.announcer = announcer;
+    this.election = election;
+    this.clock = clock;
+  }
+
+  /**
+   * Makes this server read-only, and hands over when the other one has caught up.
+   *
+   * @param server the name of the other server
+   * @return a description of the outcome
+   * @throws Exception if the other server does not become the source; this one may be read-only
+   */
+  String to(String server) throws Exception {
+    Snapshot read = this.registry.read();
+    Position target = read.positions().get(server);
+    Member agent = this.election.currentMembers().orElse(List.of()).stream()
+        .filter((each) -> Rehearsal.manages(each, server))
+        .findFirst()
+        .orElse(null);
+    if (target == null || agent == null) {
+      throw new IllegalArgumentException(
+          "no agent has announced a server '%s'; announced servers: %s"
+              .formatted(server, read.positions().keySet()));
+    }
+    require(
+        target.refusal().isEmpty(),
+        "%s does not stand for election: %s".formatted(server, target.refusal()));
+    require(read.paused().isEmpty(), "failover is paused: " + read.paused());
+    long began = this.clock.getAsLong();
+    drain();
+    ServerState drained = this.server.state();
+    awaitCaughtUp(server, drained.executed());
+    this.server.endClients();
+    // The source acknowledges nothing any more, so no other position is needed.
+    this.announcer.announce(drained, read.electionTerm(), read);
+    this.election.designate(agent.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
+    return "%s has all transactions of %s, which was made read-only %s ms earlier"
+        .formatted(server, this.properties.server(), (this.clock.getAsLong() - began) / 1_000_000);
+  }
+
+  /**
+   * Makes the server read-only. Fails if a running statement or a lock prevents that for too long.
+   */
+  private void drain() throws SQLException {
+    try {
+      this.server.drain(DRAIN);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(
+          "%s could not be made read-only within a second (%s): %s"
+              .formatted(this.properties.server(), Refusals.text(ex), blockers()),
+          ex);
+    }
+  }
+
+  private String blockers() {
+    try {
+      String blockers = this.server.blockers();
+      return blockers.isEmpty()
+          ? "the statement or LOCK TABLES that prevented it has ended since"
+          : "wait for %s, or KILL it".formatted(blockers);
+    } catch (SQLException ex) {
+      return "look for running statements and LOCK TABLES in performance_schema.metadata_locks";
+    }
+  }
+
+  private void awaitCaughtUp(String target, GtidSet executed) throws Exception {
+    String address = this.properties.address(target);
+    long deadline = this.clock.getAsLong() + this.properties.positionWait().toNanos();
+    while (true) {
+      GtidSet caughtUp;
+      try {
+        caughtUp = Peer.inspect(address, this.properties).executed();
+      } catch (SQLException ex) {
+        throw new IllegalStateException(
+            "the target %s does not answer at %s: %s".formatted(target, address, Refusals.text(ex)),
+            ex);
+      }
+      if (caughtUp.contains(executed)) {
+        return;
+      }
+      require(
+          this.clock.getAsLong() - deadline < 0,
+          "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
+              .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
+    }
+  }
+
+  private static void require(boolean condition, String failure) {
+    if (!condition) {
+      throw new IllegalStateException(failure);
+    }
+  }
+}
