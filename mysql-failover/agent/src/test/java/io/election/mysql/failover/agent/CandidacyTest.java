@@ -316,6 +316,10 @@ class CandidacyTest {
         .isTrue();
     assertThat(two.decide(snapshot(last(1, "abcd")), b, Duration.ofSeconds(9)).stands())
         .isFalse();
+    // The last source still has all that it acknowledged.
+    Position a = position("a", "a:1-9");
+    assertThat(two.decide(snapshot(last(1, "abcd"), a), b, Duration.ZERO).stands())
+        .isTrue();
     // A position of a server that is not a member says nothing.
     Position d = with(position("d", "a:1-10"), "bc", 1, set("a:1"), "", false);
     assertThat(
