@@ -108,7 +108,9 @@ final class Announcer {
     GtidSet proof = !proven.isEmpty() || earlier == null || !earlier.uuid().equals(state.uuid())
         ? proven
         : earlier.proof();
-    if (!lost.isEmpty() || !state.receiver().received().contains(proof)) {
+    if (!lost.isEmpty()
+        || !state.receiver().received().contains(proof)
+        || !state.executed().contains(proof)) {
       proof = GtidSet.EMPTY;
     }
     String unfit = state.settings().unfit();

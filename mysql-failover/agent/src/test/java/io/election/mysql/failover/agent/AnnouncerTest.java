@@ -98,8 +98,9 @@ class AnnouncerTest {
       it has received more since            | b | a:1-5   | a:1-9 | ''  | a:1
       a restart has emptied the relay log   | b | a:1-5   | ''    | ''  | ''
       and it was filled again               | b | a:1-5   | a:6-9 | ''  | ''
+      restored, and received once more      | b | ''      | a:1-5 | ''  | ''
       it lacks what it had                  | b | a:1-3   | a:1-3 | ''  | ''
-      it has caught up once more            | b | a:1-5   | a:6-9 | a:6 | a:6
+      it has caught up once more            | b | a:1-6   | a:6-9 | a:6 | a:6
       it has caught up, and lost all since  | b | a:1-6   | ''    | a:6 | ''
       it has caught up, but lacks something | b | a:1-2   | a:6-9 | a:6 | ''
       another server under the name         | d | a:1-5   | a:1-5 | ''  | ''
