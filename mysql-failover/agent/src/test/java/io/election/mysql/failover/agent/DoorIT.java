@@ -92,7 +92,7 @@ class DoorIT {
   @Test
   void nobodyIsAnsweredByASourceThatItsGuardShutsDown() throws Exception {
     this.agent.drain();
-    open(Duration.ofSeconds(6));
+    open(Duration.ofSeconds(20));
     try (Administrators administrators = new Administrators()) {
       administrators.wait(this.replica);
       patiently().until(() -> !this.source.isRunning());
@@ -104,14 +104,14 @@ class DoorIT {
   @Test
   void theGuardDoesNotShutDownASourceThatIsNotReadOnly() throws Exception {
     this.source.execute(
-        "CREATE EVENT orders.slow ON SCHEDULE AT CURRENT_TIMESTAMP ON COMPLETION PRESERVE DISABLE DO INSERT INTO orders.written SELECT -1 - SLEEP(20)");
+        "CREATE EVENT orders.slow ON SCHEDULE AT CURRENT_TIMESTAMP ON COMPLETION PRESERVE DISABLE DO INSERT INTO orders.written SELECT -1 - SLEEP(40)");
     this.agent.drain();
-    open(Duration.ofSeconds(6));
+    open(Duration.ofSeconds(20));
     this.source.execute("ALTER EVENT orders.slow ON SCHEDULE AT CURRENT_TIMESTAMP ENABLE");
     try (Administrators administrators = new Administrators()) {
       administrators.wait(this.replica);
       String slow =
-          "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE '%SLEEP(20)%' AND name = 'thread/sql/event_worker'";
+          "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE '%SLEEP(40)%' AND name = 'thread/sql/event_worker'";
       patiently()
           .ignoreExceptions()
           .until(() ->
