@@ -178,7 +178,8 @@ final class StoreCalls {
     long now = timing.now();
     Candidacy after =
         candidate.change((candidacy) -> step.after(candidacy, OptionalLong.empty(), timing));
-    if (!this.openFailures.failed(candidate, step, LeaseStoreException.text(lock), now)) {
+    if (!this.openFailures.failed(candidate, step, LeaseStoreException.text(lock), now)
+        && !lock.isAgain()) {
       Step.Caller caller = Step.Caller.of(candidate.serviceId(), after);
       this.context.log().answered(caller, step, OptionalLong.empty());
       lostRace(candidate, now);

@@ -85,6 +85,9 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
   /** The longest lease that the parts promised by election, for parts that no longer state one. */
   private final Map<String, Long> promised = new HashMap<>();
 
+  /** The record that was locked last in a part, by election. */
+  private final Map<String, LeaseRow> locked = new HashMap<>();
+
   /** The parts in the order in which they are renewed: the one that failed last is the first. */
   private final List<Part> renewalOrder;
 
@@ -317,6 +320,13 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
       }
       this.list.services().used(Set.of(serviceId));
       return OptionalLong.of(above + 1);
+    } catch (RecordLockedException ex) {
+      giveBack(serviceId, claim.nodeId(), rows, taken);
+      // What is given back changes the record of the list: only here it is seen that this part's
+      // has not changed.
+      LeaseRow row = rows.get(taken.size());
+      throw new RecordLockedException(
+          LeaseStoreException.text(ex), row.equals(this.locked.put(serviceId, row)));
     } catch (LeaseStoreException ex) {
       giveBack(serviceId, claim.nodeId(), rows, taken);
       throw ex;
@@ -464,6 +474,7 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
   @Override
   public void close() {
     this.promised.clear();
+    this.locked.clear();
     this.list.close();
   }
 

@@ -6,6 +6,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.election.LeadershipEvent;
 import io.election.store.LeaseSettings;
+import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
 import io.election.store.SimulatedDatabase;
 import io.election.store.StoreHealth;
@@ -116,6 +117,16 @@ abstract class ElectorFixture {
     }
 
     Node(String id, LeaseSettings settings, SimulatedDatabase.Store store, String... serviceIds) {
+      this(id, settings, store, store, serviceIds);
+    }
+
+    /** A node whose store is, or is a list with, a simulated one. */
+    Node(
+        String id,
+        LeaseSettings settings,
+        LeaseStore whole,
+        SimulatedDatabase.Store store,
+        String... serviceIds) {
       this.id = id;
       this.store = store;
       LeaderWork work = new LeaderWork() {
@@ -137,7 +148,7 @@ abstract class ElectorFixture {
         }
       };
       this.elector = new Elector(
-          store,
+          whole,
           settings,
           () -> id,
           work,

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.store.JointLeaseStore;
+import io.election.store.JointPart;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStore;
@@ -267,6 +269,35 @@ class ManyElectionsTest extends ElectorFixture {
     assertThat(node.leader()).isEqualTo(20);
     assertThat(health(node).failure()).isNull();
     assertThat(linesWith("store works again")).hasSize(1);
+  }
+
+  /** Each attempt changes the part before, so the record of the list is another one each time. */
+  @Test
+  void aRecordThatStaysLockedInALaterPartIsToldOnceAMinute() throws Exception {
+    createDead(0, 1);
+    SlowStore later = new SlowStore();
+    later.lockedRows.add("service-0");
+    JointLeaseStore list = JointLeaseStore.of(
+        List.of(
+            new JointPart.Leases(
+                "a", new SimulatedDatabase(() -> this.clock.get() / 1_000).new Store()),
+            new JointPart.Leases("b", later)),
+        TIGHT,
+        () -> "x",
+        this.ticker,
+        Runnable::run);
+    Node node = new Node("x", TIGHT, list, later, "service-0").join();
+
+    run(Duration.ofMinutes(1), node);
+
+    assertThat(later.refused).isGreaterThan(2);
+    assertThat(linesWith("Part 'b' of the list: 'service-0' is locked (keeps trying)"))
+        .hasSize(1);
+    run(Duration.ofMinutes(1), node);
+    assertThat(linesWith("Part 'b' of the list: 'service-0' is locked (")).hasSize(2);
+    later.lockedRows.clear();
+    run(LEASE.plus(INTERVAL.multipliedBy(2)), node);
+    assertThat(node.service.isLeader()).isTrue();
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.election.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
@@ -219,14 +220,24 @@ class JointLeaseStoreTest {
   @Test
   void aLockedRecordOfAPartIsALockedRecordOfTheList() throws Exception {
     lead(this.list, "x");
-    LeaseRow seen = row(this.list);
-    once(this.linkB, "take", (name) -> {
+    before(this.linkB, "take", (name) -> {
       throw new RecordLockedException("locked");
     });
 
-    assertThatThrownBy(() -> this.list.acquire(JOBS, seen, claim("x", 0, Reason.EXPIRED)))
-        .isInstanceOf(RecordLockedException.class)
-        .hasMessage("Part 'b' of the list: locked");
+    assertThat(lock())
+        .hasMessage("Part 'b' of the list: locked")
+        .returns(false, RecordLockedException::isAgain);
+    assertThat(lock())
+        .hasMessage("Part 'b' of the list: locked")
+        .returns(true, RecordLockedException::isAgain);
+    this.b.replace(JOBS, "y", LEASE, 7);
+    assertThat(lock()).returns(false, RecordLockedException::isAgain);
+  }
+
+  private RecordLockedException lock() {
+    return Objects.requireNonNull(catchThrowableOfType(
+        RecordLockedException.class,
+        () -> this.list.acquire(JOBS, row(this.list), claim("x", 0, Reason.EXPIRED))));
   }
 
   @Test
