@@ -341,14 +341,14 @@ final class Agent implements SmartLifecycle {
               own == null
                   ? "its agent has not published its position"
                   : own.term() > 0
-                      ? "its data are of term %d, so the record of promotions is gone"
+                      ? "its data are of term %s, so the record of promotions is gone"
                           .formatted(own.term())
                       : own.refusal()));
     }
     int replicas = this.properties.servers().size() - 1;
     if (acknowledging < 1 || acknowledging > replicas) {
       throw new IllegalStateException(
-          "acknowledging=%d: it must be between 1 and the number of replicas, which is %d"
+          "acknowledging=%s: it must be between 1 and the number of replicas, which is %s"
               .formatted(acknowledging, replicas));
     }
     Promotion first = new Promotion(

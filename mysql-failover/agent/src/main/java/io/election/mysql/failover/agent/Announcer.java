@@ -129,7 +129,7 @@ final class Announcer {
         : properties.promotion() == Rank.NEVER
             ? "as.failover.promotion is never"
             : state.delaySeconds() > 0
-                ? "its replication is delayed by %d s: CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0 if it is to stand"
+                ? "its replication is delayed by %s s: CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0 if it is to stand"
                     .formatted(state.delaySeconds())
                 : "";
     Position position = new Position(

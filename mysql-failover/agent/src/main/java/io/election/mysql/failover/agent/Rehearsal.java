@@ -90,7 +90,7 @@ final class Rehearsal {
   /** Returns what the agent of a server publishes for display. */
   static String show(String server, Status status) {
     return SHOWN.formatted(server)
-        + "role=%s lag=%ds reason=%s"
+        + "role=%s lag=%ss reason=%s"
             .formatted(status.role(), status.lagSeconds(), status.reason());
   }
 

@@ -347,7 +347,7 @@ class SourceDuty {
         }
         require(
             probe.look(),
-            "it has committed nothing for %d s: its disk may be full, or hang"
+            "it has committed nothing for %s s: its disk may be full, or hang"
                 .formatted(Probe.PATIENCE.toSeconds()));
       }
     }
