@@ -259,7 +259,7 @@ enum MysqlDialect implements Dialect {
   @Override
   public @Nullable Table find(Statements session, String name) throws SQLException {
     record Kind(String type, String engine, String unhook) {}
-    // The server shows triggers only to a user with the right TRIGGER.
+    // MySQL shows triggers only to a user with the right TRIGGER, MariaDB to all.
     List<Kind> kinds = session.query(
         """
             SELECT table_type, engine, (
