@@ -42,8 +42,14 @@ final class Probe implements AutoCloseable {
     this.succeeded = this.began;
   }
 
-  /** Writes again if it is time, without waiting. Returns whether the last write came in time. */
-  boolean look() {
+  /**
+   * Writes again if it is time, without waiting.
+   *
+   * @param joined whether a replica has joined: until it has received something, it is not proven to
+   *     have everything
+   * @return whether the last write came in time
+   */
+  boolean look(boolean joined) {
     long now = this.clock.getAsLong();
     Future<Void> writing = this.writing;
     if (writing != null && writing.isDone()) {
@@ -57,7 +63,7 @@ final class Probe implements AutoCloseable {
         log.debug("The probe has failed", ex);
       }
     }
-    if (this.writing == null && now - this.began >= INTERVAL.toNanos()) {
+    if (this.writing == null && (joined || now - this.began >= INTERVAL.toNanos())) {
       this.began = now;
       this.writing = VitalThread.start("probe", () -> {
         this.server.probe();

@@ -329,6 +329,7 @@ class SourceDuty {
         }
       }
       if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
+        int before = this.acknowledging;
         try {
           if (!inspect(promotion)) {
             return "its read-only setting was changed by someone else";
@@ -346,7 +347,7 @@ class SourceDuty {
           probe.forget();
         }
         require(
-            probe.look(),
+            probe.look(this.acknowledging > before),
             "it has committed nothing for %s s: its disk may be full, or hang"
                 .formatted(Probe.PATIENCE.toSeconds()));
       }
