@@ -5,6 +5,7 @@ import io.election.mysql.failover.Joining;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.ServerState.Receiver;
 import io.election.mysql.failover.agent.Status.Role;
+import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -160,7 +161,7 @@ final class Follower {
         && receiver.received().contains(this.progress.proof())
         && this.progress.own().equals(state.received().ofOrigin(state.uuid()));
     if (joined && asked) {
-      noteCaughtUp(state);
+      noteCaughtUp(state, read);
       return replica(source, state);
     }
     if (!this.progress.failure().isEmpty() && tried < RETRY_NANOS) {
@@ -230,6 +231,7 @@ final class Follower {
         joined ? sourceHas : null,
         state.received().ofOrigin(state.uuid()));
     if (joined) {
+      noteCaughtUp(this.server.state(), read);
       return replica(source, state);
     }
     log.info(
@@ -252,10 +254,17 @@ final class Follower {
     return new Status(Role.WAITING, reason, lag);
   }
 
-  private void noteCaughtUp(ServerState state) {
+  /** Publishes at once that the server has everything that it ever acknowledged. */
+  private void noteCaughtUp(ServerState state, Snapshot read) throws LeaseStoreException {
     GtidSet sourceHad = this.progress.sourceHad();
-    if (sourceHad != null && state.received().contains(sourceHad)) {
-      this.announcer.caughtUp(this.progress.proof());
+    GtidSet proof = this.progress.proof();
+    if (!this.announcer.isWhole()
+        && sourceHad != null
+        && !proof.isEmpty()
+        && state.received().contains(sourceHad)
+        && state.receiver().received().contains(proof)) {
+      this.announcer.caughtUp(proof);
+      this.announcer.announce(state, Position.MAY_RECEIVE, read);
     }
   }
 

@@ -125,6 +125,7 @@ class FailoverIT {
       assertThat(status(source).role()).isEqualTo(Role.SOURCE);
       for (String replica : replicas) {
         assertThat(status(replica).role()).as(replica).isEqualTo(Role.REPLICA);
+        assertThat(proof(source, replica).isEmpty()).as("%s is whole", replica).isFalse();
       }
     });
   }
@@ -645,10 +646,14 @@ class FailoverIT {
         .isTrue();
   }
 
-  /** Returns the proof that a server is whole, as its agent has published it. */
   private GtidSet proof(String server) throws LeaseStoreException {
+    return proof("a", server);
+  }
+
+  /** Returns the proof that a server is whole, as its agent has published it, and another reads it. */
+  private GtidSet proof(String reader, String server) throws LeaseStoreException {
     Position position =
-        this.agents.get("a").getBean(Registry.class).read().positions().get(server);
+        this.agents.get(reader).getBean(Registry.class).read().positions().get(server);
     return position != null ? position.proof() : GtidSet.EMPTY;
   }
 
