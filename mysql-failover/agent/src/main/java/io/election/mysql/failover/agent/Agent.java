@@ -209,7 +209,7 @@ final class Agent implements SmartLifecycle {
     ServerState state = found;
     if (state.receiver().runs()) {
       log.info("Stopping the receiver of {}: there is no source", this.properties.server());
-      this.server.stopReceiver();
+      this.follower.stopReceiver();
       state = this.server.state();
     }
     Facts facts = this.announcer.announce(state, read.electionTerm(), read);
@@ -244,7 +244,7 @@ final class Agent implements SmartLifecycle {
     Status status;
     if (!facts.unfit().isEmpty()) {
       if (state.receiver().runs()) {
-        this.server.stopReceiver(); // transactions that it acknowledges might be lost
+        this.follower.stopReceiver(); // transactions that it acknowledges might be lost
       }
       boolean rebuildable = state.settings().isIncomplete() || !facts.mayCount();
       this.follower.refuse(rebuildable ? source : null);
@@ -316,13 +316,13 @@ final class Agent implements SmartLifecycle {
       log.warn("{} is not rebuilt: {} is no longer the source", this.properties.server(), donor);
       return;
     }
+    String address = this.properties.address(donor.server());
+    Peer.inspect(address, this.properties); // otherwise the data would be given up for nothing
     show(new Status(Role.UNKNOWN, "it is being rebuilt from " + donor.server(), 0));
     this.standing.withdraw();
     this.registry.withdraw(this.properties.server());
     this.server.rebuild(
-        this.properties.address(donor.server()),
-        this.properties.replicationUsername(),
-        this.properties.replicationPassword());
+        address, this.properties.replicationUsername(), this.properties.replicationPassword());
   }
 
   /**

@@ -42,7 +42,8 @@ final class Follower {
   /**
    * What was done and seen since the server began to follow.
    *
-   * @param source the promotion that it follows; {@code null} before the first one
+   * @param source the promotion that it follows; {@code null} if its receiver was not started, or
+   *     was stopped by this agent
    * @param since when its receiver was last started
    * @param connected whether the receiver was connected at the last look, or was just started
    * @param failure why the receiver stopped with an error; empty if it has connected since
@@ -115,6 +116,14 @@ final class Follower {
             && this.clock.getAsLong() - this.progress.since() < SETTLE_NANOS);
   }
 
+  /** Stops the receiver, so that what it ends with is no failure. */
+  void stopReceiver() throws SQLException {
+    this.server.stopReceiver();
+    Progress before = this.progress;
+    this.progress = new Progress(
+        null, before.since(), false, before.failure(), GtidSet.EMPTY, null, before.own());
+  }
+
   /**
    * Joins the source if the server may. Before that, all agents can read that its position is not
    * final any more.
@@ -129,7 +138,7 @@ final class Follower {
     long lag = state.lagSeconds();
     if (!state.uuid().equals(source.members().get(this.properties.server()))) {
       if (receiver.runs()) {
-        this.server.stopReceiver(); // what it acknowledges would not be looked for
+        stopReceiver(); // what it acknowledges would not be looked for
       }
       return waiting(
           "the source %s has not recorded its server_uuid %s yet; its agent must list %s in as.failover.servers"
@@ -146,7 +155,7 @@ final class Follower {
       if (!this.progress.connected()) {
         // It acknowledges nothing, and stopping it takes as long as its attempt to connect. It is
         // better stopped now than during a failover.
-        this.server.stopReceiver();
+        stopReceiver();
         joined = false;
       }
     }
@@ -212,7 +221,7 @@ final class Follower {
         : Candidacy.sameIdentity(read, this.properties.server(), state.uuid(), state.id());
     if (!verdict.allowed() || !identity.isEmpty()) {
       if (receiver.runs()) {
-        this.server.stopReceiver();
+        stopReceiver();
       }
       this.refusedBy =
           !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
