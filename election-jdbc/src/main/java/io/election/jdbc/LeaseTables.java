@@ -177,12 +177,6 @@ record LeaseTables(
           Expected is:
           %s;""".formatted(table.name(), table.name(), ddl));
     }
-    if (!table.unhook().isEmpty()) {
-      throw new ElectionSetupException(
-          "The table %s has triggers or rules, which may undo what the election writes, so that two nodes would lead."
-              .formatted(table.name()),
-          "Drop them, and start again:\n" + table.unhook());
-    }
   }
 
   private List<String> faults(Table table, List<String> primaryKey) {

@@ -258,17 +258,11 @@ enum MysqlDialect implements Dialect {
 
   @Override
   public @Nullable Table find(Statements session, String name) throws SQLException {
-    record Kind(String type, String engine, String unhook) {}
-    // MySQL shows triggers only to a user with the right TRIGGER, MariaDB to all.
-    List<Kind> kinds = session.query(
-        """
-            SELECT table_type, engine, (
-                SELECT GROUP_CONCAT('DROP TRIGGER `', trigger_name, '`;' SEPARATOR '\n')
-                FROM information_schema.triggers
-                WHERE event_object_schema = DATABASE() AND event_object_table = ?)
-            FROM information_schema.tables
-            WHERE table_schema = DATABASE() AND table_name = ?
-            """, (row) -> new Kind(string(row, 1), string(row, 2), string(row, 3)), name, name);
+    record Kind(String type, String engine) {}
+    List<Kind> kinds = session.query("""
+        SELECT table_type, engine FROM information_schema.tables
+        WHERE table_schema = DATABASE() AND table_name = ?
+        """, (row) -> new Kind(string(row, 1), string(row, 2)), name);
     if (kinds.isEmpty()) {
       return null;
     }
@@ -301,8 +295,7 @@ enum MysqlDialect implements Dialect {
         },
         name,
         name);
-    Kind kind = kinds.get(0);
-    return new Table(name, kind.type(), kind.engine(), kind.unhook(), columns);
+    return new Table(name, kinds.get(0).type(), kinds.get(0).engine(), columns);
   }
 
   @Override

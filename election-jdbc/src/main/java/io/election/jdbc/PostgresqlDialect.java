@@ -236,21 +236,15 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public @Nullable Table find(Statements session, String name) throws SQLException {
-    record Kind(String type, String persistence, String unhook) {}
-    List<Kind> kinds =
-        session.query("""
+    record Kind(String type, String persistence) {}
+    List<Kind> kinds = session.query("""
         SELECT CASE relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
                 THEN 'materialized view' WHEN 'f' THEN 'foreign table' WHEN 'p'
                 THEN 'partitioned table' ELSE 'relation of kind ' || CAST(relkind AS text) END,
             CASE relpersistence WHEN 'p' THEN 'permanent' WHEN 'u' THEN 'unlogged'
-                ELSE 'temporary' END, (
-                SELECT string_agg(format('DROP %s %I ON %I;', kind, hook, relname), E'\\n')
-                FROM (SELECT 'TRIGGER' kind, tgname hook FROM pg_trigger
-                    WHERE tgrelid = c.oid AND NOT tgisinternal AND tgenabled <> 'D' UNION ALL
-                    SELECT 'RULE', rulename FROM pg_rewrite
-                    WHERE ev_class = c.oid AND ev_enabled <> 'D') hooks)
-        FROM pg_class c WHERE oid = to_regclass(?)
-        """, (row) -> new Kind(string(row, 1), string(row, 2), string(row, 3)), name);
+                ELSE 'temporary' END
+        FROM pg_class WHERE oid = to_regclass(?)
+        """, (row) -> new Kind(string(row, 1), string(row, 2)), name);
     if (kinds.isEmpty()) {
       return null;
     }
@@ -282,8 +276,7 @@ enum PostgresqlDialect implements Dialect {
             string(row, 7),
             row.getBoolean(8)),
         name);
-    Kind kind = kinds.get(0);
-    return new Table(name, kind.type(), kind.persistence(), kind.unhook(), columns);
+    return new Table(name, kinds.get(0).type(), kinds.get(0).persistence(), columns);
   }
 
   /** A crash empties what is not. */

@@ -10,10 +10,9 @@ import java.util.stream.Collectors;
  * @param name its name
  * @param type its type, {@code BASE TABLE} for an ordinary table
  * @param engine its engine; empty if it has none
- * @param unhook the statements that drop its triggers and rules, as far as this user sees them
  * @param columns its columns in their order
  */
-record Table(String name, String type, String engine, String unhook, List<Column> columns) {
+record Table(String name, String type, String engine, List<Column> columns) {
 
   static final int NAME_LENGTH = 128;
 

@@ -69,7 +69,7 @@ class LeaseTablesTest {
                 .orElse("")
                 .contains(line.group(1))))
         .toList();
-    return new Table(name, "BASE TABLE", "InnoDB", "", columns);
+    return new Table(name, "BASE TABLE", "InnoDB", columns);
   }
 
   static Stream<Arguments> columns() {

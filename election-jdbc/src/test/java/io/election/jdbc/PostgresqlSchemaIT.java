@@ -175,19 +175,7 @@ class PostgresqlSchemaIT extends ServerDatabase {
             "names that are not distinguished",
             inexact + DDL.leases() + ";" + DDL.history().replace("\"C\"", "inexact"),
             "The names in the table leader_election_history",
-            "ALTER COLUMN service_id TYPE varchar(128) COLLATE \"C\""),
-        argumentSet(
-            "a trigger that undoes what is written",
-            DDL.leases()
-                + "; CREATE TRIGGER undo BEFORE UPDATE ON leader_election FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
-            "The table leader_election has triggers or rules",
-            "start again:\nDROP TRIGGER undo ON leader_election;"),
-        argumentSet(
-            "a history with a rule that drops what is written",
-            DDL.leases() + ";" + DDL.history()
-                + "; CREATE RULE \"DROP\" AS ON INSERT TO leader_election_history DO INSTEAD NOTHING",
-            "The table leader_election_history has triggers or rules",
-            "start again:\nDROP RULE \"DROP\" ON leader_election_history;"));
+            "ALTER COLUMN service_id TYPE varchar(128) COLLATE \"C\""));
   }
 
   /** The rights in the docs: each is needed, and no other. */
