@@ -106,9 +106,11 @@ final class Handlings implements SmartLifecycle {
         .toList();
   }
 
+  /** Returns the lines that are complete: the last one may be read while it is written. */
   private static List<String> lines(Path file) {
     try {
-      return Files.exists(file) ? Files.readAllLines(file) : List.of();
+      String text = Files.exists(file) ? Files.readString(file) : "";
+      return text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
