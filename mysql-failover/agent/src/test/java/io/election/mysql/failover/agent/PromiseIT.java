@@ -148,16 +148,16 @@ class PromiseIT {
       assertThat(source()).isNotIn("a", "b");
       TimeUnit.MILLISECONDS.sleep(100);
     }
-    delay("a", 0);
-    delay("b", 0);
-    patiently().until(() -> List.of("a", "b").contains(source()));
+    // They have not applied anything of this source, so they are not proven to have everything.
+    this.set.get("c").startAgain();
+    patiently().until(() -> source().equals("c"));
   }
 
   private void awaitRole(String server, Role role) {
     patiently().until(() -> status(server).role() == role);
   }
 
-  /** The positions have some 20,000 characters more than what the servers have in common. */
+  /** The positions have more than 16,000 characters beyond what the servers have in common. */
   @Test
   void aSetWithFourThousandGapsFailsOver() throws Exception {
     try (Connection connection = this.set.get("a").connect();
@@ -172,7 +172,7 @@ class PromiseIT {
     }
     this.set.get("a").execute("INSERT INTO orders.written VALUES (1)");
     awaitSet("a");
-    assertThat(this.set.get("a").query("SELECT @@GLOBAL.gtid_executed")).hasSizeGreaterThan(20_000);
+    assertThat(this.set.get("a").query("SELECT @@GLOBAL.gtid_executed")).hasSizeGreaterThan(16_000);
     this.set.get("a").kill();
     patiently().until(() -> List.of("b", "c").contains(source()));
     assertThat(this.set.get(source()).ids()).contains(1L);
