@@ -187,15 +187,6 @@ final class MysqlServer implements AutoCloseable {
     this.connection.answerWithin(time);
   }
 
-  /** Connects, unless a connection exists or the server does not answer. */
-  void connect() {
-    try {
-      connection();
-    } catch (SQLException ex) {
-      // The next statement tries again.
-    }
-  }
-
   /**
    * Stops the receiver, so that the server acknowledges nothing more to the source. Received
    * transactions are still applied.

@@ -16,7 +16,6 @@ import java.util.Properties;
  * @param executed the transactions that it has executed
  * @param committing the transactions that it is about to commit: they are in its binary log, and
  *     perhaps on replicas, and wait for acknowledgements
- * @param superReadOnly whether no user can write to it
  * @param readOnly whether ordinary users cannot write to it
  * @param asksToAcknowledge whether it asks connecting replicas to acknowledge
  */
@@ -25,7 +24,6 @@ record Peer(
     long id,
     GtidSet executed,
     GtidSet committing,
-    boolean superReadOnly,
     boolean readOnly,
     boolean asksToAcknowledge) {
 
@@ -48,7 +46,7 @@ record Peer(
             // one.
             """
             SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed,
-                @@GLOBAL.super_read_only, @@GLOBAL.read_only,
+                @@GLOBAL.read_only,
                 (SELECT variable_value = 'ON' FROM performance_schema.global_variables
                  WHERE variable_name = 'rpl_semi_sync_source_enabled'),
                 @@GLOBAL.server_id
@@ -56,12 +54,11 @@ record Peer(
       row.next();
       return new Peer(
           row.getString(1),
-          row.getLong(7),
+          row.getLong(6),
           GtidSet.parse(row.getString(3)),
           committing(row.getString(2)),
           row.getBoolean(4),
-          row.getBoolean(5),
-          row.getBoolean(6));
+          row.getBoolean(5));
     }
   }
 

@@ -47,20 +47,13 @@ record ServerState(
    * The receiver of a server.
    *
    * @param source the address from which it is set to receive, {@code host:port}; empty if none
-   * @param sourceUuid the {@code server_uuid} of the source to which it was last connected
    * @param runs whether it is connected or tries to connect
    * @param connected whether it is connected
    * @param error its last error; empty if there is none
    * @param received the transactions that it has received in this life of its relay log, which ends
    *     when the server restarts, with {@code RESET REPLICA}, and when the source is changed
    */
-  record Receiver(
-      String source,
-      String sourceUuid,
-      boolean runs,
-      boolean connected,
-      String error,
-      GtidSet received) {}
+  record Receiver(String source, boolean runs, boolean connected, String error, GtidSet received) {}
 
   /** Returns the other agent that manages the server, with a remedy; empty if there is none. */
   String otherAgent() {
@@ -83,7 +76,6 @@ record ServerState(
           @@GLOBAL.gtid_executed AS executed,
           @@GLOBAL.super_read_only AS super_read_only, @@GLOBAL.read_only AS read_only,
           (SELECT received_transaction_set FROM %1$s) AS received,
-          (SELECT source_uuid FROM %1$s) AS source_uuid,
           (SELECT service_state <> 'OFF' FROM %1$s) AS runs,
           (SELECT service_state = 'ON' FROM %1$s) AS connected,
           (SELECT last_error_message FROM %1$s) AS receiver_error,
@@ -136,7 +128,6 @@ record ServerState(
         row.getLong("term"),
         new Receiver(
             text(row, "source"),
-            text(row, "source_uuid"),
             row.getBoolean("runs"),
             row.getBoolean("connected"),
             text(row, "receiver_error"),

@@ -63,7 +63,7 @@ class AnnouncerTest {
         true,
         true,
         1,
-        new Receiver("a.example:3306", uuid("a"), false, false, "", set(received)),
+        new Receiver("a.example:3306", false, false, "", set(received)),
         true,
         "",
         delay,

@@ -162,7 +162,7 @@ class FailoverSimulationTest {
           true,
           true,
           term(),
-          new Receiver(this.replicatesFrom, "", this.receives, this.receives, "", received),
+          new Receiver(this.replicatesFrom, this.receives, this.receives, "", received),
           true,
           "",
           0,

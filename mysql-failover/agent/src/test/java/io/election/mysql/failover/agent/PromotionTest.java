@@ -29,7 +29,7 @@ class PromotionTest {
         true,
         true,
         1,
-        new Receiver("", "", false, false, "", GtidSet.EMPTY),
+        new Receiver("", false, false, "", GtidSet.EMPTY),
         true,
         "",
         0,
