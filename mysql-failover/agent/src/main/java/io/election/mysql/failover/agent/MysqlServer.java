@@ -6,6 +6,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -273,14 +274,12 @@ final class MysqlServer implements AutoCloseable {
    * @param until as in {@link #noteTerm}
    */
   void openForWrites(int acknowledgingReplicas, long until) throws SQLException {
+    List<String> settings = new ArrayList<>();
     if (acknowledgingReplicas > 0) {
-      execute(
-          "SET GLOBAL rpl_semi_sync_source_timeout = 4294967295",
-          // Without this, a source with too few replicas would not wait for them.
-          "SET GLOBAL rpl_semi_sync_source_wait_no_replica = ON",
-          "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas,
-          "SET GLOBAL rpl_semi_sync_source_enabled = ON");
+      Preconditions.ofSource(acknowledgingReplicas)
+          .forEach((name, value) -> settings.add("SET GLOBAL %s = %s".formatted(name, value)));
     }
+    execute(settings.toArray(String[]::new));
     if (query("SELECT @@GLOBAL.super_read_only", (row) -> row.getBoolean(1)).get(0)) {
       open(until, "DO 0");
     }

@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -30,14 +31,28 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
       Map.entry("rpl_semi_sync_replica_enabled", "ON"),
       Map.entry("rpl_semi_sync_source_wait_point", "AFTER_SYNC")));
 
-  /** The settings by which an open source waits for acknowledgements, but for their number. */
-  static final Map<String, String> SOURCE = new TreeMap<>(Map.of(
-      "rpl_semi_sync_source_enabled", "ON",
-      "rpl_semi_sync_source_timeout", "4294967295",
-      // Without this, a source with too few replicas would not wait for them.
-      "rpl_semi_sync_source_wait_no_replica", "ON"));
+  /**
+   * Returns the settings by which an open source waits for acknowledgements, in the order in which
+   * they are made.
+   *
+   * @param acknowledging the number of replicas that must acknowledge
+   */
+  static Map<String, String> ofSource(int acknowledging) {
+    Map<String, String> settings = new LinkedHashMap<>();
+    settings.put("rpl_semi_sync_source_timeout", "4294967295");
+    // Without this, a source with too few replicas would not wait for them.
+    settings.put("rpl_semi_sync_source_wait_no_replica", "ON");
+    settings.put("rpl_semi_sync_source_wait_for_replica_count", Integer.toString(acknowledging));
+    settings.put("rpl_semi_sync_source_enabled", "ON");
+    return settings;
+  }
 
-  static final String COUNT = "rpl_semi_sync_source_wait_for_replica_count";
+  /** Returns all that is required of an open source. */
+  private static Map<String, String> ofOpenSource(int acknowledging) {
+    Map<String, String> required = new TreeMap<>(ALWAYS);
+    required.putAll(ofSource(acknowledging));
+    return required;
+  }
 
   /**
    * The privileges that the guard, which runs as the agent's user, and the agent need to make the
@@ -54,10 +69,10 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
       "SYSTEM_USER",
       "SYSTEM_VARIABLES_ADMIN");
 
-  static final String VARIABLES = """
+  static final String VARIABLES =
+      """
       SELECT GROUP_CONCAT(CONCAT(LOWER(variable_name), '=', variable_value) SEPARATOR '\\n')
-      FROM performance_schema.global_variables WHERE variable_name IN ('%s')""".formatted(String.join(
-      "', '", String.join("', '", ALWAYS.keySet()), String.join("', '", SOURCE.keySet()), COUNT));
+      FROM performance_schema.global_variables WHERE variable_name IN ('%s')""".formatted(String.join("', '", ofOpenSource(1).keySet()));
 
   private static final String DATA_GONE = "its data may be gone: a clone from ";
 
@@ -129,10 +144,7 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
    * @param acknowledging the number of replicas that must acknowledge
    */
   String brokenBy(int acknowledging) {
-    Map<String, String> required = new TreeMap<>(ALWAYS);
-    required.putAll(SOURCE);
-    required.put(COUNT, Integer.toString(acknowledging));
-    return unfit(required);
+    return unfit(ofOpenSource(acknowledging));
   }
 
   private String unfit(Map<String, String> required) {

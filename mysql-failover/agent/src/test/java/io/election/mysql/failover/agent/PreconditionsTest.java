@@ -60,8 +60,10 @@ class PreconditionsTest {
     "sync_binlog, 0, 1"
   })
   void whatBreaksThePromiseOfASourceIsSaid(String name, String value, String required) {
-    this.variables.putAll(Preconditions.SOURCE);
-    this.variables.put(Preconditions.COUNT, "2");
+    this.variables.put("rpl_semi_sync_source_enabled", "ON");
+    this.variables.put("rpl_semi_sync_source_timeout", "4294967295");
+    this.variables.put("rpl_semi_sync_source_wait_no_replica", "ON");
+    this.variables.put("rpl_semi_sync_source_wait_for_replica_count", "2");
     assertThat(preconditions("").brokenBy(2)).isEmpty();
     this.variables.put(name, value);
     assertThat(preconditions("").brokenBy(2))
