@@ -1,5 +1,6 @@
 package io.election.mysql.failover.agent;
 
+import io.election.lease.Precedence.Kind;
 import io.election.lease.Precedence.Turn;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Succession;
@@ -34,7 +35,7 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
   record Decision(Turn turn, Set<String> passedOver, Set<String> fresher) {
 
     boolean stands() {
-      return this.turn.kind() == io.election.lease.Precedence.Kind.AT_ONCE;
+      return this.turn.kind() == Kind.AT_ONCE;
     }
   }
 
@@ -97,7 +98,7 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
     if (refusal.isPresent()) {
       return aside(refusal.get());
     }
-    Set<String> members = new TreeSet<>(last.names());
+    Set<String> members = last.names();
     members.retainAll(this.servers); // without those that an operator has removed
     Succession succession = new Succession(members, last.server(), last.acknowledging());
     List<Succession.Position> positions = counting(read, own, last, members).stream()

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
@@ -79,12 +80,8 @@ class CheckController {
    */
   @PostMapping("/rebuild")
   ResponseEntity<String> rebuild(@RequestBody Map<String, String> none) {
-    try {
-      this.agent.rebuild();
-      return ResponseEntity.accepted().build();
-    } catch (IllegalStateException ex) {
-      return ResponseEntity.status(409).body(ex.getMessage());
-    }
+    this.agent.rebuild();
+    return ResponseEntity.accepted().build();
   }
 
   /**
@@ -92,12 +89,8 @@ class CheckController {
    */
   @PostMapping("/initialize")
   ResponseEntity<String> initialize(@RequestBody Initialize request) throws Exception {
-    try {
-      this.agent.initialize(request.acknowledging());
-      return ResponseEntity.accepted().build();
-    } catch (IllegalStateException ex) {
-      return ResponseEntity.status(409).body(ex.getMessage());
-    }
+    this.agent.initialize(request.acknowledging());
+    return ResponseEntity.accepted().build();
   }
 
   /** The number of replicas that acknowledge each transaction before the source does. */
@@ -111,6 +104,12 @@ class CheckController {
   ResponseEntity<String> pause(@RequestBody Pause request) {
     String reason = request.reason();
     return note(reason == null || reason.isBlank() ? "no reason given" : reason);
+  }
+
+  /** Answers a command that this server cannot obey now. */
+  @ExceptionHandler
+  ResponseEntity<String> refuse(IllegalStateException ex) {
+    return ResponseEntity.status(409).body(ex.getMessage());
   }
 
   /** Why the set is paused. */

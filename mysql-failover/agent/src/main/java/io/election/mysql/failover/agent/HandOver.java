@@ -61,10 +61,10 @@ final class HandOver {
           "no agent has announced a server '%s'; announced servers: %s"
               .formatted(server, read.positions().keySet()));
     }
-    require(
+    SourceDuty.require(
         target.refusal().isEmpty(),
         "%s does not stand for election: %s".formatted(server, target.refusal()));
-    require(read.paused().isEmpty(), "failover is paused: " + read.paused());
+    SourceDuty.require(read.paused().isEmpty(), "failover is paused: " + read.paused());
     long began = this.clock.getAsLong();
     drain();
     ServerState drained = this.server.state();
@@ -117,16 +117,10 @@ final class HandOver {
       if (caughtUp.contains(executed)) {
         return;
       }
-      require(
+      SourceDuty.require(
           this.clock.getAsLong() - deadline < 0,
           "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
               .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
-    }
-  }
-
-  private static void require(boolean condition, String failure) {
-    if (!condition) {
-      throw new IllegalStateException(failure);
     }
   }
 }

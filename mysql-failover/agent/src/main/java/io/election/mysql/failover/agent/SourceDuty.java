@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -271,7 +270,7 @@ class SourceDuty {
 
   private Map<String, String> members(Promotion last, Snapshot read, ServerState own) {
     Map<String, String> members =
-        last.membersAmong(new TreeSet<>(this.properties.servers().keySet()), read.positions());
+        last.membersAmong(this.properties.servers().keySet(), read.positions());
     members.put(this.properties.server(), own.uuid());
     return members;
   }
@@ -484,7 +483,7 @@ class SourceDuty {
         && leadership.remaining().compareTo(this.fence.margin().multipliedBy(3)) > 0;
   }
 
-  private static void require(boolean condition, String failure) {
+  static void require(boolean condition, String failure) {
     if (!condition) {
       throw new IllegalStateException(failure);
     }
