@@ -20,8 +20,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * Settings of connections from this server and its agent to other servers.
  *
  * @param mode Whether TLS is required, and whether the certificate of the other server is verified.
- * @param ca File in the PEM format with the authorities of the servers' certificates, for the agent
- *     and for its server.
+ * @param ca PEM file with the certificates of the authorities. The agent and its server read it.
  */
 record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
 

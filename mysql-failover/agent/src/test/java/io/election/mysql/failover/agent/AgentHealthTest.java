@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 
-/** Health is not up while the server is of no use. */
+/** Health is down while the server is refused or does not answer. */
 class AgentHealthTest {
 
   private final Agent agent = mock();
