@@ -29,7 +29,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.TestMethodOrder;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
@@ -72,20 +71,13 @@ class BadInputIT {
   }
 
   private ConfigurableApplicationContext run(String server, String... more) {
-    List<String> arguments = new ArrayList<>(AgentProcess.arguments(
-        this.set.get(server),
-        SERVERS.stream().map(this.set::get).toList(),
-        this.service,
-        this.etcd.url()));
-    for (String argument : more) {
-      arguments.removeIf((each) -> each.startsWith(argument.replaceAll("=.*", "=")));
-      if (!argument.endsWith("=")) {
-        arguments.add(argument);
-      }
-    }
-    return new SpringApplicationBuilder(FailoverAgentApplication.class)
-        .properties("server.port=0")
-        .run(arguments.toArray(String[]::new));
+    return LocalAgents.run(
+        AgentProcess.arguments(
+            this.set.get(server),
+            SERVERS.stream().map(this.set::get).toList(),
+            this.service,
+            this.etcd.url()),
+        more);
   }
 
   private void start(String server, String... more) {

@@ -1,29 +1,21 @@
 package io.election.mysql.failover.agent;
 
+import static io.election.mysql.failover.agent.LocalAgents.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
 import java.sql.SQLException;
-import java.time.Duration;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.context.ConfigurableApplicationContext;
 
 /**
  * What the position of a server counts for, by the way in which the server came to be. In each case
@@ -36,9 +28,8 @@ class FactsIT {
   private static final long ACKNOWLEDGED = 7;
 
   private final EtcdProcess etcd = EtcdProcess.shared();
-  private final String service = "set-" + UUID.randomUUID();
-  private final Map<String, ConfigurableApplicationContext> agents = new ConcurrentHashMap<>();
   private ReplicationSet set;
+  private LocalAgents agents;
   private Server source;
   private Server replica;
   private Server other;
@@ -49,65 +40,28 @@ class FactsIT {
     this.source = this.set.get("a");
     this.replica = this.set.get("b");
     this.other = this.set.get("c");
-    this.set.servers.values().forEach(this::startAgent);
-    patiently().ignoreExceptions().until(() -> {
-      this.agents.get("a").getBean(Agent.class).initialize(1);
-      return true;
-    });
-    awaitSet();
+    this.agents = new LocalAgents(this.set, this.etcd.url());
+    this.agents.startAll(1);
+    this.agents.awaitSet("a", "b", "c");
   }
 
   @AfterEach
   void end() {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    if (this.set != null) {
-      this.set.close();
+    if (this.agents != null) {
+      this.agents.close();
     }
   }
 
   private void startAgent(Server server) {
-    this.agents.put(
-        server.name,
-        new SpringApplicationBuilder(FailoverAgentApplication.class)
-            .properties("server.port=0")
-            .run(AgentProcess.arguments(
-                    server, this.set.servers.values(), this.service, this.etcd.url())
-                .toArray(String[]::new)));
+    this.agents.start(server);
   }
 
   private void stopAgent(Server server) {
-    this.agents.remove(server.name).close();
+    this.agents.stop(server.name);
   }
 
   private Status status(Server server) {
-    return this.agents.get(server.name).getBean(Agent.class).status();
-  }
-
-  private Optional<Position> position(Server server) throws Exception {
-    return Optional.ofNullable(this.agents
-        .values()
-        .iterator()
-        .next()
-        .getBean(Registry.class)
-        .read()
-        .positions()
-        .get(server.name));
-  }
-
-  private static ConditionFactory patiently() {
-    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(50));
-  }
-
-  private void awaitSet() {
-    patiently().untilAsserted(() -> {
-      assertThat(status(this.source).role()).isEqualTo(Role.SOURCE);
-      for (Server each : List.of(this.replica, this.other)) {
-        assertThat(status(each).role()).as(each.name).isEqualTo(Role.REPLICA);
-        assertThat(position(each).orElseThrow().proof().isEmpty())
-            .as("%s is whole", each.name)
-            .isFalse();
-      }
-    });
+    return this.agents.status(server.name);
   }
 
   /** The replica alone acknowledges, and does not apply it. */
@@ -126,8 +80,8 @@ class FactsIT {
   private void assertNobodyIsPromoted() throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(12);
     while (System.nanoTime() < end) {
-      assertThat(this.agents.keySet())
-          .noneMatch((name) -> status(this.set.get(name)).role() == Role.SOURCE);
+      assertThat(this.agents.names())
+          .noneMatch((name) -> this.agents.status(name).role() == Role.SOURCE);
       TimeUnit.MILLISECONDS.sleep(50);
     }
   }
@@ -255,7 +209,8 @@ class FactsIT {
     GtidSet before = GtidSet.parse(this.source.query("SELECT @@GLOBAL.gtid_executed"));
     this.source.execute("INSERT INTO orders.written VALUES (" + ACKNOWLEDGED + ")");
     GtidSet after = GtidSet.parse(this.source.query("SELECT @@GLOBAL.gtid_executed"));
-    patiently().until(() -> position(this.source).orElseThrow().received().contains(after));
+    patiently()
+        .until(() -> this.agents.position("b", "a").orElseThrow().received().contains(after));
     stopAgent(this.replica);
     stopAgent(this.other);
     this.other.kill();

@@ -1,8 +1,8 @@
 package io.election.mysql.failover.agent;
 
+import static io.election.mysql.failover.agent.LocalAgents.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.GtidSet;
@@ -20,17 +20,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -39,8 +36,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.context.ConfigurableApplicationContext;
 
 /**
  * Three servers with semi-synchronous replication, an agent for each, etcd, and a writer.
@@ -56,78 +51,45 @@ class FailoverIT {
   /** The endpoints over which the agents elect. */
   private String endpoints = this.etcd.url();
 
-  private String service = "set-" + UUID.randomUUID();
-
-  private final Map<String, ConfigurableApplicationContext> agents = new ConcurrentHashMap<>();
-
   @TempDir
   private Path folder;
 
   private ReplicationSet set;
 
-  /** Additional arguments of agents started from now on. */
-  private final List<String> more = new ArrayList<>();
+  private LocalAgents agents;
 
   @BeforeEach
   void startSet() throws SQLException {
-    this.set = new ReplicationSet("a", "b", "c");
-    this.set.servers.values().forEach(this::startAgent);
-    initialize(1);
+    startSet(1, "a", "b", "c");
   }
 
-  /** Makes the server a the first source, once its agent has published its position. */
-  private void initialize(int acknowledging) {
-    patiently().ignoreExceptions().until(() -> {
-      this.agents.get("a").getBean(Agent.class).initialize(acknowledging);
-      return true;
-    });
+  private void startSet(int acknowledging, String... servers) throws SQLException {
+    this.set = new ReplicationSet(servers);
+    this.agents = new LocalAgents(this.set, this.endpoints);
+    this.agents.startAll(acknowledging);
   }
 
   @AfterEach
   void end() {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    if (this.set != null) {
-      this.set.close();
+    if (this.agents != null) {
+      this.agents.close();
     }
   }
 
   private void startAgent(Server server) {
-    this.agents.put(
-        server.name,
-        new SpringApplicationBuilder(FailoverAgentApplication.class)
-            .properties("server.port=0")
-            .run(Stream.concat(arguments(server).stream(), this.more.stream())
-                .toArray(String[]::new)));
-  }
-
-  private List<String> arguments(Server server) {
-    return AgentProcess.arguments(server, this.set.servers.values(), this.service, this.endpoints);
+    this.agents.start(server);
   }
 
   private Status status(String server) {
-    return this.agents.get(server).getBean(Agent.class).status();
+    return this.agents.status(server);
   }
 
-  /** Returns the first source among the servers whose agents run in this JVM. */
   private Optional<Server> source() {
-    return this.set.servers.values().stream()
-        .filter((server) -> this.agents.containsKey(server.name))
-        .filter((server) -> status(server.name).role() == Role.SOURCE)
-        .findFirst();
-  }
-
-  private static ConditionFactory patiently() {
-    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20));
+    return this.agents.source();
   }
 
   private void awaitSet(String source, String... replicas) {
-    patiently().untilAsserted(() -> {
-      assertThat(status(source).role()).isEqualTo(Role.SOURCE);
-      for (String replica : replicas) {
-        assertThat(status(replica).role()).as(replica).isEqualTo(Role.REPLICA);
-        assertThat(proof(source, replica).isEmpty()).as("%s is whole", replica).isFalse();
-      }
-    });
+    this.agents.awaitSet(source, replicas);
   }
 
   private static void awaitWrites(Writer writer, int more) {
@@ -138,7 +100,7 @@ class FailoverIT {
   @Test
   @Tag("faults")
   void theFreshestReplicaBecomesTheSourceAndNoAcknowledgedTransactionIsLost() throws Exception {
-    this.agents.remove("a").close();
+    this.agents.stop("a");
     startKillingAgent(this.set.get("a"));
     patiently().ignoreExceptions().until(() -> {
       Server source = source().orElseThrow();
@@ -150,7 +112,7 @@ class FailoverIT {
     try (writer) {
       awaitWrites(writer, 100);
       // b falls behind, so only c acknowledges from now on. The agent of b would let it catch up.
-      this.agents.remove("b").close();
+      this.agents.stop("b");
       this.set.get("b").execute("STOP REPLICA IO_THREAD");
       awaitWrites(writer, 100);
       long killed = System.nanoTime();
@@ -188,12 +150,12 @@ class FailoverIT {
     List<Writer> writers = manyWriters(0);
     try {
       awaitWrites(writers.get(0), 100);
-      assertThat(this.agents.get("a").getBean(SourceDuty.class).switchOver("x"))
+      assertThat(this.agents.bean("a", SourceDuty.class).switchOver("x"))
           .failsWithin(Duration.ofSeconds(10))
           .withThrowableThat()
           .withMessageContaining("no agent has announced a server 'x'");
       awaitWrites(writers.get(0), 100);
-      this.agents.get("a").getBean(SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
+      this.agents.bean("a", SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
       awaitSet("b", "a", "c");
       awaitWrites(writers.get(0), 100);
     } finally {
@@ -270,7 +232,7 @@ class FailoverIT {
   @Test
   void aServerWithUnsafeSettingsIsRefusedByTheirNames() throws Exception {
     awaitSet("a", "b", "c");
-    this.agents.get("c").close();
+    this.agents.stop("c");
     this.set.get("c").execute("SET GLOBAL sync_binlog = 0", "SET GLOBAL event_scheduler = OFF");
     startAgent(this.set.get("c"));
     patiently().until(() -> status("c").role() == Role.REFUSED);
@@ -291,7 +253,7 @@ class FailoverIT {
 
   /** Replaces the data of a refused server, which shuts down and must be restarted. */
   private void rebuild(String server) {
-    this.agents.get(server).getBean(Agent.class).rebuild();
+    this.agents.bean(server, Agent.class).rebuild();
     patiently().until(() -> !this.set.get(server).isRunning());
     this.set.get(server).startAgain();
     patiently().untilAsserted(() -> assertThat(status(server).role()).isEqualTo(Role.REPLICA));
@@ -332,7 +294,7 @@ class FailoverIT {
       try (Connection open = source.connect()) {
         open.setAutoCommit(false);
         open.createStatement().execute("INSERT INTO orders.other VALUES (1000)");
-        this.agents.get("a").getBean(SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
+        this.agents.bean("a", SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
         assertThatThrownBy(open::commit).isInstanceOf(SQLException.class);
       }
       awaitSet("b", "a", "c");
@@ -361,7 +323,7 @@ class FailoverIT {
   }
 
   private void refuseSwitchOver(String reason) {
-    assertThat(this.agents.get("a").getBean(SourceDuty.class).switchOver("b"))
+    assertThat(this.agents.bean("a", SourceDuty.class).switchOver("b"))
         .failsWithin(Duration.ofSeconds(10))
         .withThrowableThat()
         .satisfies((ex) -> assertThat(ex.getMessage()).containsPattern(reason));
@@ -371,7 +333,7 @@ class FailoverIT {
   @Test
   void aServerWithOtherTransactionsIsRefusedUntilItIsRebuilt() throws Exception {
     awaitSet("a", "b", "c");
-    assertThatThrownBy(() -> this.agents.get("c").getBean(Agent.class).rebuild())
+    assertThatThrownBy(() -> this.agents.bean("c", Agent.class).rebuild())
         .hasMessageContaining("c is REPLICA, and only a server that may not join");
     writeOnReplica("c");
     startAgent(this.set.get("c"));
@@ -385,7 +347,7 @@ class FailoverIT {
 
   /** Writes on a replica while its agent is down. */
   private void writeOnReplica(String server) throws SQLException {
-    this.agents.remove(server).close();
+    this.agents.stop(server);
     this.set
         .get(server)
         .execute(
@@ -413,7 +375,7 @@ class FailoverIT {
         patiently().until(() -> status(replica).role() == Role.REFUSED);
         // The clone does not finish before the source is closed for writes.
         this.set.get(replica).execute("SET GLOBAL clone_max_data_bandwidth = 1");
-        this.agents.get(replica).getBean(Agent.class).rebuild();
+        this.agents.bean(replica, Agent.class).rebuild();
       }
       patiently().until(() -> {
         for (String replica : replicas) {
@@ -441,7 +403,7 @@ class FailoverIT {
         }
         for (String replica : replicas) {
           if (status(replica).role() == Role.REFUSED) {
-            this.agents.get(replica).getBean(Agent.class).rebuild(); // one clone at a time
+            this.agents.bean(replica, Agent.class).rebuild(); // one clone at a time
           }
         }
         return replicas.stream().allMatch((replica) -> status(replica).role() == Role.REPLICA);
@@ -455,11 +417,11 @@ class FailoverIT {
   @Test
   void aSourceThatIsElectedAgainGoesOnWithItsPromotion() throws Exception {
     awaitSet("a", "b", "c");
-    this.agents.remove("c").close();
+    this.agents.stop("c");
     this.set.get("c").execute("STOP REPLICA");
     for (int again = 0; again < 3; again++) {
-      this.agents.remove("b").close();
-      this.agents.remove("a").close();
+      this.agents.stop("b");
+      this.agents.stop("a");
       startAgent(this.set.get("a"));
       startAgent(this.set.get("b"));
       awaitSet("a", "b");
@@ -479,8 +441,8 @@ class FailoverIT {
     Writer writer = new Writer(() -> Optional.of(source), 0);
     try (writer) {
       awaitWrites(writer, 100);
-      this.agents.remove("c").close();
-      this.agents.remove("b").close();
+      this.agents.stop("c");
+      this.agents.stop("b");
       replica.execute(
           "STOP REPLICA IO_THREAD",
           "SET GLOBAL rpl_semi_sync_replica_enabled = OFF",
@@ -543,8 +505,8 @@ class FailoverIT {
     Server source = this.set.get("a");
     Server replica = this.set.get("b");
     source.execute("CREATE TABLE orders.large (content longblob)");
-    this.agents.remove("b").close(); // otherwise the replica would receive the rest
-    this.agents.remove("c").close();
+    this.agents.stop("b"); // otherwise the replica would receive the rest
+    this.agents.stop("c");
     this.set.get("c").execute("STOP REPLICA IO_THREAD"); // no other replica acknowledges it
     Future<Void> large = VitalThread.start("client", () -> {
       source.execute(
@@ -577,7 +539,7 @@ class FailoverIT {
     for (Server each : List.of(replica, this.set.get("c"))) {
       patiently().until(() -> !proof(each.name).isEmpty());
     }
-    this.agents.remove("c").close();
+    this.agents.stop("c");
     this.set.get("c").execute("STOP REPLICA IO_THREAD");
     replica.execute("STOP REPLICA SQL_THREAD");
     source.execute("INSERT INTO orders.written VALUES (-7)"); // b alone acknowledges it
@@ -625,7 +587,7 @@ class FailoverIT {
     Server source = this.set.get("a");
     Server replica = this.set.get("b");
     patiently().until(() -> !proof("b").isEmpty());
-    this.agents.remove("b").close();
+    this.agents.stop("b");
     replica.execute("STOP REPLICA SQL_THREAD");
     source.execute("INSERT INTO orders.written VALUES (-8)");
     GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
@@ -647,14 +609,7 @@ class FailoverIT {
   }
 
   private GtidSet proof(String server) throws LeaseStoreException {
-    return proof("a", server);
-  }
-
-  /** Returns the proof that a server is whole, as its agent has published it, and another reads it. */
-  private GtidSet proof(String reader, String server) throws LeaseStoreException {
-    Position position =
-        this.agents.get(reader).getBean(Registry.class).read().positions().get(server);
-    return position != null ? position.proof() : GtidSet.EMPTY;
+    return this.agents.proof("a", server);
   }
 
   /** With two members lost, no agent can be elected, and the source steps down in time. */
@@ -729,19 +684,19 @@ class FailoverIT {
       patiently().until(() -> status("a").role() == Role.WAITING);
       TimeUnit.SECONDS.sleep(10);
       System.out.println("Waiting: " + status("a").reason());
-      assertThat(this.agents.keySet()).allSatisfy((name) -> {
+      assertThat(this.agents.names()).allSatisfy((name) -> {
         assertThat(status(name).role()).isEqualTo(Role.WAITING);
         assertThat(this.set.get(name).query("SELECT @@GLOBAL.super_read_only")).isEqualTo("1");
       });
       // The source may have committed transactions that no other server has received.
       GtidSet least = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
-      for (String name : this.agents.keySet()) {
+      for (String name : this.agents.names()) {
         GtidSet each = GtidSet.parse(this.set.get(name).query("SELECT @@GLOBAL.gtid_executed"));
         least = each.contains(least) ? least : each;
       }
       this.etcd.ctl(
           "put",
-          "/mysql-failover/" + this.service,
+          "/mysql-failover/" + this.agents.service,
           String.join(
               "\n",
               "term=1",
@@ -780,7 +735,7 @@ class FailoverIT {
     startOver(2, "a", "b", "c", "d");
     awaitSet("a", "b", "c", "d");
     patiently().ignoreExceptions().until(() -> promotions("d").equals("1"));
-    this.agents.remove("d").close();
+    this.agents.stop("d");
     if (down) {
       this.set.get("d").kill();
     } else {
@@ -827,7 +782,7 @@ class FailoverIT {
   @Test
   void aPromotionIsNotRecordedInATermThatHasEnded() throws Exception {
     awaitSet("a", "b", "c");
-    Registry registry = this.agents.get("a").getBean(Registry.class);
+    Registry registry = this.agents.bean("a", Registry.class);
     Promotion last = registry.read().last().orElseThrow();
     Promotion late = new Promotion(
         3,
@@ -844,13 +799,8 @@ class FailoverIT {
 
   /** Starts another set, whose data show no promotion. */
   private void startOver(int acknowledging, String... servers) throws SQLException {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    this.agents.clear();
-    this.set.close();
-    this.service = "set-" + UUID.randomUUID();
-    this.set = new ReplicationSet(servers);
-    this.set.servers.values().forEach(this::startAgent);
-    initialize(acknowledging);
+    this.agents.close();
+    startSet(acknowledging, servers);
   }
 
   private String promotions(String server) throws SQLException {
@@ -861,13 +811,11 @@ class FailoverIT {
   private void startKillingAgent(Server server) {
     String kill = "docker kill %1$s; docker inspect -f {{.State.Running}} %1$s | grep -q false"
         .formatted(server.containerId());
-    this.more.add("--as.failover.kill-server=sh,-c," + kill);
-    startAgent(server);
-    this.more.clear();
+    this.agents.start(server, "--as.failover.kill-server=sh,-c," + kill);
   }
 
   private boolean switchOver(Server source, String to) throws Exception {
-    SourceDuty duty = this.agents.get(source.name).getBean(SourceDuty.class);
+    SourceDuty duty = this.agents.bean(source.name, SourceDuty.class);
     return !duty.switchOver(to).get(20, TimeUnit.SECONDS).isEmpty();
   }
 
@@ -875,7 +823,7 @@ class FailoverIT {
   @Test
   void aSourceThatHangsIsKilled() throws Exception {
     awaitSet("a", "b", "c");
-    this.agents.remove("a").close();
+    this.agents.stop("a");
     Server hanging = this.set.get("a");
     startKillingAgent(hanging);
     patiently().ignoreExceptions().until(() -> {
@@ -895,11 +843,11 @@ class FailoverIT {
   @Test
   void aReplicaIsNotRefusedForATermThatItHasNotAppliedYet() throws Exception {
     awaitSet("a", "b", "c");
-    this.agents.remove("c").close();
+    this.agents.stop("c");
     Server replica = this.set.get("c");
     try (Connection lock = replica.connect()) {
       lock.createStatement().execute("LOCK TABLES mysql_failover.promotion READ");
-      this.agents.get("a").getBean(SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
+      this.agents.bean("a", SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
       awaitSet("b", "a");
       startAgent(replica);
       patiently()
@@ -912,9 +860,9 @@ class FailoverIT {
   @ParameterizedTest
   @EnumSource(names = {"KILL", "STOP"})
   void anAgentThatIsDeadOrPausedLeavesNoSecondSource(Signal signal) throws Exception {
-    this.agents.remove("a").close();
+    this.agents.stop("a");
     AgentProcess agent =
-        new AgentProcess(arguments(this.set.get("a")), this.folder.resolve("a.log"));
+        new AgentProcess(this.agents.arguments(this.set.get("a")), this.folder.resolve("a.log"));
     Writer stubborn = new Writer(() -> Optional.of(this.set.get("a")), 1_000_000);
     Writer writer = new Writer(this::source, 0);
     try (agent;

@@ -1,7 +1,6 @@
 package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
@@ -11,87 +10,57 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.context.ConfigurableApplicationContext;
 
 /** What an operator changes while the set runs, and what is said before a failover is needed. */
 @Tag("failover")
 class PromiseIT {
 
   private final EtcdProcess etcd = EtcdProcess.shared();
-  private final String service = "set-" + UUID.randomUUID();
-  private final Map<String, ConfigurableApplicationContext> agents = new ConcurrentHashMap<>();
   private ReplicationSet set;
+  private LocalAgents agents;
 
   @BeforeEach
   void startSet() throws Exception {
     this.set = new ReplicationSet("a", "b", "c");
-    this.set.servers.values().forEach(this::startAgent);
-    patiently().ignoreExceptions().until(() -> {
-      this.agents.get("a").getBean(Agent.class).initialize(1);
-      return true;
-    });
+    this.agents = new LocalAgents(this.set, this.etcd.url());
+    this.agents.startAll(1);
     awaitSet("a");
   }
 
   @AfterEach
   void end() {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    if (this.set != null) {
-      this.set.close();
+    if (this.agents != null) {
+      this.agents.close();
     }
   }
 
-  private void startAgent(Server server) {
-    this.agents.put(
-        server.name,
-        new SpringApplicationBuilder(FailoverAgentApplication.class)
-            .properties("server.port=0")
-            .run(AgentProcess.arguments(
-                    server, this.set.servers.values(), this.service, this.etcd.url())
-                .toArray(String[]::new)));
-  }
-
   private Status status(String server) {
-    return this.agents.get(server).getBean(Agent.class).status();
+    return this.agents.status(server);
   }
 
   private String problem(String server) {
-    return this.agents.get(server).getBean(Rehearsal.class).problem();
+    return this.agents.bean(server, Rehearsal.class).problem();
   }
 
   private static ConditionFactory patiently() {
-    return await().atMost(Duration.ofSeconds(90)).pollInterval(Duration.ofMillis(20));
+    return LocalAgents.patiently().atMost(Duration.ofSeconds(90));
   }
 
   private void awaitSet(String source) {
-    patiently().untilAsserted(() -> {
-      assertThat(status(source).role()).isEqualTo(Role.SOURCE);
-      for (String each : this.agents.keySet()) {
-        if (!each.equals(source)) {
-          assertThat(status(each).role()).as(each).isEqualTo(Role.REPLICA);
-          Position position =
-              this.agents.get(source).getBean(Registry.class).read().positions().get(each);
-          assertThat(position.proof().isEmpty()).as("%s is whole", each).isFalse();
-        }
-      }
-    });
+    this.agents.awaitSet(
+        source,
+        this.agents.names().stream().filter((name) -> !name.equals(source)).toArray(String[]::new));
   }
 
   private String source() {
-    return this.agents.keySet().stream()
-        .filter((name) -> status(name).role() == Role.SOURCE)
-        .findFirst()
-        .orElse("");
+    return this.agents.source().map((server) -> server.name).orElse("");
   }
 
   /** Each was seen to lose acknowledged transactions when nobody looked again. */
@@ -110,7 +79,7 @@ class PromiseIT {
       long closed = System.nanoTime() - changed;
       System.out.printf("Measured: %.2f s until %s closed the source%n", closed / 1e9, setting);
       assertThat(closed).isLessThan(TimeUnit.SECONDS.toNanos(4));
-      assertThat(this.agents.get(source).getBean(SourceDuty.class).failure())
+      assertThat(this.agents.bean(source, SourceDuty.class).failure())
           .contains("what its promise rests on was changed", setting.split(" ")[0]);
       patiently().ignoreExceptions().until(() -> {
         server.execute("SET GLOBAL sync_binlog = 1");

@@ -1,8 +1,8 @@
 package io.election.mysql.failover.agent;
 
+import static io.election.mysql.failover.agent.LocalAgents.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.GtidSet;
@@ -11,21 +11,13 @@ import io.election.mysql.failover.agent.Status.Role;
 import io.election.support.process.TcpProxy;
 import java.net.InetSocketAddress;
 import java.sql.SQLException;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.context.ConfigurableApplicationContext;
 
 /**
  * The second table of the design: a is the source and dies, and c, which has more than b, is late.
@@ -38,11 +30,8 @@ class SeedTablesIT {
 
   private final EtcdProcess etcd = EtcdProcess.shared();
 
-  private final String service = "set-" + UUID.randomUUID();
-
-  private final Map<String, ConfigurableApplicationContext> agents = new TreeMap<>();
-
   private ReplicationSet set;
+  private LocalAgents agents;
   private Server a;
   private Server b;
   private Server c;
@@ -50,6 +39,7 @@ class SeedTablesIT {
   @BeforeEach
   void startServers() throws SQLException {
     this.set = new ReplicationSet("a", "b", "c");
+    this.agents = new LocalAgents(this.set, this.etcd.url());
     this.a = this.set.get("a");
     this.b = this.set.get("b");
     this.c = this.set.get("c");
@@ -57,45 +47,21 @@ class SeedTablesIT {
 
   @AfterEach
   void end() {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    if (this.set != null) {
-      this.set.close();
+    if (this.agents != null) {
+      this.agents.close();
     }
   }
 
   private void start(Server server) {
-    start(server, server.url());
-  }
-
-  private void start(Server server, String url) {
-    List<String> arguments = new ArrayList<>(
-        AgentProcess.arguments(server, this.set.servers.values(), this.service, this.etcd.url()));
-    arguments.replaceAll((each) -> each.replace(server.url(), url));
-    this.agents.put(
-        server.name,
-        new SpringApplicationBuilder(FailoverAgentApplication.class)
-            .properties("server.port=0")
-            .run(arguments.toArray(String[]::new)));
-  }
-
-  /** Makes the server a the first source, once its agent has published its position. */
-  private void initialize(int acknowledging) {
-    patiently().ignoreExceptions().until(() -> {
-      this.agents.get("a").getBean(Agent.class).initialize(acknowledging);
-      return true;
-    });
+    this.agents.start(server);
   }
 
   private void stop(Server server) {
-    this.agents.remove(server.name).close();
+    this.agents.stop(server.name);
   }
 
   private Status status(Server server) {
-    return this.agents.get(server.name).getBean(Agent.class).status();
-  }
-
-  private static ConditionFactory patiently() {
-    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20));
+    return this.agents.status(server.name);
   }
 
   private void awaitRole(Server server, Role role, String... reason) {
@@ -108,17 +74,13 @@ class SeedTablesIT {
 
   /** Term 1: a is the source, all servers have the same data, and b stops receiving. */
   private void begin(int acknowledging) throws Exception {
-    this.set.servers.values().forEach(this::start);
-    initialize(acknowledging);
+    this.agents.startAll(acknowledging);
     awaitRole(this.a, Role.SOURCE);
     awaitRole(this.b, Role.REPLICA);
     awaitRole(this.c, Role.REPLICA);
     this.a.execute("INSERT INTO orders.written VALUES (9)");
     patiently().until(() -> this.b.ids().contains(9L));
-    Registry registry = this.agents.get("a").getBean(Registry.class);
-    for (String replica : List.of("b", "c")) {
-      patiently().until(() -> !registry.read().positions().get(replica).proof().isEmpty());
-    }
+    this.agents.awaitSet("a", "b", "c");
     stop(this.b);
     this.b.execute("STOP REPLICA IO_THREAD");
   }
@@ -194,13 +156,13 @@ class SeedTablesIT {
       // Without TLS, so that the proxy can read the statements.
       String url = ReplicationSet.url("127.0.0.1", way.port()) + "&sslMode=DISABLED";
       TcpProxy.Trap trap = way.resetAfterAnswerTo("RESET REPLICA ALL", "SET PERSIST_ONLY");
-      start(this.a, url);
+      this.agents.start(this.a, "--as.failover.url=" + url);
       start(this.b);
       start(this.c);
-      initialize(1);
+      this.agents.initialize(1);
       patiently().until(trap::isSprung);
       patiently()
-          .untilAsserted(() -> assertThat(this.agents.keySet())
+          .untilAsserted(() -> assertThat(this.agents.names())
               .extracting((name) -> status(this.set.get(name)).role())
               .containsExactlyInAnyOrder(Role.SOURCE, Role.REPLICA, Role.REPLICA));
       assertThat(term(this.b)).isEqualTo("1");
