@@ -189,9 +189,9 @@ class FactsIT {
     }
     patiently().until(() -> !this.replica.isRunning());
     this.source.execute("INSERT INTO orders.written VALUES (" + ACKNOWLEDGED + ")");
-    loseSource();
+    stopAgent(this.other); // it publishes no final position
     this.other.kill();
-    stopAgent(this.other);
+    loseSource();
     this.replica.startAgain();
     startAgent(this.replica);
     patiently()
