@@ -5,6 +5,8 @@ import io.election.support.PostgresqlPrograms;
 import io.election.support.PostgresqlServer;
 import io.election.support.TestDatabase;
 import java.net.URI;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** The tests' PostgreSQL, which writes to its disk as in production. */
@@ -21,7 +23,9 @@ record PostgresqlDatabase(PostgresqlServer server, Optional<PgBouncer> pooler) i
 
   private static PostgresqlServer start() {
     PostgresqlServer server = PostgresqlServer.launch(PostgresqlPrograms.V18);
-    server.execute("ALTER SYSTEM SET fsync = on", "SELECT pg_reload_conf()");
+    server.execute("ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET max_connections = 1200");
+    server.stop();
+    server.start();
     return server;
   }
 
@@ -37,6 +41,15 @@ record PostgresqlDatabase(PostgresqlServer server, Optional<PgBouncer> pooler) i
     String url = this.pooler.map((pooler) -> pooler.jdbcUrl(database)).orElseGet(database::jdbcUrl);
     int port = URI.create(url.substring("jdbc:".length())).getPort();
     return new Place(port, url, database.username(), database.password());
+  }
+
+  @Override
+  public Map<String, Double> counters() {
+    String counts = Objects.requireNonNull(this.server.query("""
+        SELECT sum(xact_commit + xact_rollback) || ' ' || sum(sessions) FROM pg_stat_database
+        """));
+    String[] each = counts.split(" ");
+    return Map.of("Transactions", Double.valueOf(each[0]), "Connections", Double.valueOf(each[1]));
   }
 
   @Override

@@ -64,8 +64,9 @@ public final class Storm {
   /**
    * Measures. Exits with 1 if an election ever had two leaders, or has none at the end.
    *
-   * @param arguments {@code --nodes=1000 --elections=100}; {@code --results=folder}; {@code
-   *     --quick} for 20 nodes in 5 elections with a short lease
+   * @param arguments {@code --backend=mysql} or {@code postgresql}; {@code --nodes=1000
+   *     --elections=100}; {@code --results=folder}; {@code --quick} for 20 nodes in 5 elections with
+   *     a short lease
    * @throws Exception if the server does not start
    */
   public static void main(String[] arguments) throws Exception {
@@ -79,8 +80,11 @@ public final class Storm {
         quick ? "lab/benchmarks/target/quick/storm" : "lab/benchmarks/target/results/storm";
     Results results = Results.create(Path.of(folder != null ? folder : home));
     Timing timing = quick ? Timing.QUICK : Timing.DEFAULTS;
+    String backend = options.getProperty("backend");
     boolean sound;
-    try (Server server = Backend.MYSQL.start();
+    try (Server server = Backend.valueOf(
+                backend != null ? backend.toUpperCase(Locale.ROOT) : Backend.MYSQL.name())
+            .start();
         Contestant contestant = new Contestant(
             CandidateKind.ELECTION,
             timing,
@@ -246,6 +250,7 @@ public final class Storm {
       add(phase, "seconds", seconds);
       Map.of(
               "Questions", "statements_per_s",
+              "Transactions", "transactions_per_s",
               "cpu_seconds", "server_cores",
               "Connections", "connections_per_s")
           .forEach((counter, measure) -> {
