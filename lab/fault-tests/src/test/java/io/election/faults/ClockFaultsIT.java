@@ -11,67 +11,23 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Faults of the wall clocks of the database and of the nodes, skipped without libfaketime or
- * Docker. Clocks with different rates and suspended machines cannot be produced here: see the tests
- * {@code fault_28} of {@code LeaseSettingsTest} and {@code CandidacyTest}, and {@code
- * SimulationTest}.
+ * Faults of the wall clocks of MySQL and of the nodes, skipped without libfaketime or Docker. Clocks
+ * with different rates and suspended machines cannot be produced here: see the tests {@code
+ * fault_28} of {@code LeaseSettingsTest} and {@code CandidacyTest}, and {@code SimulationTest}.
  */
-@Tag("faults")
-class ClockFaultsIT {
+class ClockFaultsIT extends ClockFaultsContract {
 
-  private static final Duration LEASE = Duration.ofSeconds(4);
+  @Override
+  TestServer start(FakeClock clock) {
+    return TestServer.start(clock, "UTC");
+  }
 
-  private static final Duration RENEW = Duration.ofSeconds(1);
-
-  @Test
-  void fault_25_clock_of_the_database_jumps() throws Exception {
-    FakeClock clock = FakeClock.create();
-    try (TestServer server = TestServer.start(clock, "UTC")) {
-      TestDatabase database = server.newDatabase();
-      Cluster.run(database, LEASE, RENEW, Cluster.threeNodes(), (cluster, leader) -> {
-        clock.setOffset(Duration.ofHours(1));
-        assertThat(offset(database)).isBetween(3_590L, 3_610L);
-        cluster.staysLeader(leader, LEASE.plus(RENEW));
-        clock.setOffset(Duration.ofHours(-1));
-        assertThat(offset(database)).isBetween(-3_610L, -3_590L);
-        cluster.staysLeader(leader, LEASE.plus(RENEW));
-
-        // The clock jumps each second, then slews at half the speed again.
-        long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
-        cluster
-            .within(LEASE.multipliedBy(3), "the clock has jumped")
-            .pollInterval(Duration.ofSeconds(1))
-            .until(() -> {
-              clock.setOffset(Duration.ofSeconds(System.nanoTime() % 7_200 - 3_600));
-              return System.nanoTime() - end > 0;
-            });
-        long began = System.nanoTime();
-        cluster
-            .within(LEASE.multipliedBy(2), "the clock has slewed")
-            .pollInterval(Duration.ofMillis(20))
-            .until(() -> {
-              Duration slewed = Duration.ofNanos(System.nanoTime() - began);
-              clock.setOffset(Duration.ofHours(-2).plus(slewed.dividedBy(2)));
-              return slewed.compareTo(LEASE) > 0;
-            });
-        assertThat(leader.lastClaim().term()).isEqualTo(leader.claims().get(0).term());
-
-        // A jump in either direction must not leave an hour without a leader.
-        leader.kill();
-        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-        cluster.printGap("kill -9 with the database's clock 2 h back", leader, next);
-        clock.setOffset(Duration.ofHours(2));
-        cluster.staysLeader(next, LEASE.plus(RENEW));
-        clock.setOffset(Duration.ofHours(-1));
-        next.kill();
-        NodeProcess last = cluster.awaitLeaderOtherThan(next);
-        cluster.printGap("kill -9 when the database's clock jumped back by 3 h", next, last);
-      });
-    }
+  @Override
+  String secondsOfEpoch() {
+    return "SELECT UNIX_TIMESTAMP()";
   }
 
   @Test
@@ -142,45 +98,11 @@ class ClockFaultsIT {
     });
   }
 
-  @Test
-  void fault_56_clock_of_the_database_beyond_what_its_tables_can_hold() throws Exception {
-    FakeClock clock = FakeClock.create();
-    try (TestServer server = TestServer.start(clock, "UTC")) {
-      TestDatabase database = server.newDatabase();
-      // A busy server may stand still for seconds when its clock jumps by years.
-      Duration lease = LEASE.multipliedBy(2);
-      Cluster.run(database, lease, RENEW, Cluster.threeNodes(), (cluster, leader) -> {
-        throughMidOf(clock, Instant.parse("2038-01-19T03:14:08Z"));
-        cluster.staysLeader(leader, lease);
-        clock.setOffset(Duration.between(Instant.now(), Instant.parse("2050-07-01T00:00:00Z")));
-        cluster.staysLeader(leader, RENEW.multipliedBy(2));
-        leader.kill();
-        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-        cluster.printGap("kill -9 with the database's clock in 2050", leader, next);
-        clock.setOffset(Duration.between(Instant.now(), Instant.parse("2001-01-01T00:00:00Z")));
-        cluster.staysLeader(next, lease);
-        next.kill();
-        NodeProcess last = cluster.awaitLeaderOtherThan(next);
-        cluster.printGap("kill -9 when the database's clock was set back to 2001", next, last);
-      });
-    }
-  }
-
   private static Node inZone(String name, String zone, TestDatabase database, String variables) {
     return SamplingNode.named(name)
         .startedBy("env", "TZ=" + zone)
         .withJvmOption("-Duser.timezone=" + zone)
         .with("spring.datasource.url=" + database.jdbcUrl() + "&sessionVariables=" + variables);
-  }
-
-  /** Sets the clock so that it reaches an instant soon. */
-  private static void throughMidOf(FakeClock clock, Instant instant) {
-    clock.setOffset(Duration.between(Instant.now(), instant).minus(LEASE.dividedBy(2)));
-  }
-
-  private static long offset(TestDatabase database) {
-    String time = database.query("SELECT UNIX_TIMESTAMP()");
-    return Long.parseLong(time) - Instant.now().getEpochSecond();
   }
 
   private static String zone(TestDatabase database) {

@@ -17,9 +17,13 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.platform.commons.support.HierarchyTraversalMode;
+import org.junit.platform.commons.support.ReflectionSupport;
 
 /** The table of faults in the documentation matches the tests. */
 class FaultTableTest {
+
+  private static final String NAME = "`(?:\\w+\\.)?(fault_\\w+)`";
 
   private final String table;
 
@@ -37,35 +41,33 @@ class FaultTableTest {
 
   @Test
   void everyTestOfAFaultIsInTheTable() throws Exception {
-    assertThat(documented()).containsAll(tests().map(Method::getName).toList());
+    assertThat(documented()).containsAll(names(tests()));
   }
 
   @Test
   void everyTestInTheTableIsThere() throws Exception {
-    Set<String> names = tests().map(Method::getName).collect(Collectors.toSet());
+    Set<String> names = names(tests());
     names.addAll(testsOfOtherModules());
     assertThat(names).containsAll(documented());
   }
 
   @Test
   void whatIsBoldRunsInEveryBuild() throws Exception {
-    Set<String> always = tests()
-        .filter((test) -> !test.isAnnotationPresent(Tag.class)
-            && !test.getDeclaringClass().isAnnotationPresent(Tag.class))
-        .map(Method::getName)
-        .collect(Collectors.toCollection(TreeSet::new));
-    Set<String> bold = documented("\\*\\*`(fault_\\w+)`\\*\\*");
+    Set<String> always = names(tests()
+        .filter((test) -> !test.method().isAnnotationPresent(Tag.class)
+            && !test.type().isAnnotationPresent(Tag.class)));
+    Set<String> bold = documented(this.table, "\\*\\*`(fault_\\w+)`\\*\\*");
     bold.removeAll(testsOfOtherModules());
     assertThat(bold).isEqualTo(always);
   }
 
   private Set<String> documented() {
-    return documented("`(?:\\w+\\.)?(fault_\\w+)`");
+    return documented(this.table, NAME);
   }
 
-  private Set<String> documented(String pattern) {
+  private static Set<String> documented(String text, String pattern) {
     return Pattern.compile(pattern)
-        .matcher(this.table)
+        .matcher(text)
         .results()
         .map((match) -> match.group(1))
         .collect(Collectors.toCollection(TreeSet::new));
@@ -91,17 +93,31 @@ class FaultTableTest {
         && !path.startsWith("../../lab/fault-tests/");
   }
 
-  private static Stream<Method> tests() throws Exception {
+  /** A test, and the class that runs it. */
+  private record Run(Class<?> type, Method method) {}
+
+  private static Set<String> names(Stream<Run> tests) {
+    return tests
+        .map((test) -> test.method().getName())
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static Stream<Run> tests() throws Exception {
     Path folder = Path.of(
         FaultTableTest.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-    List<Method> tests = new ArrayList<>();
+    List<Run> tests = new ArrayList<>();
     try (DirectoryStream<Path> files =
         Files.newDirectoryStream(folder.resolve("io/election/faults"), "*IT.class")) {
       for (Path file : files) {
         String name = file.getFileName().toString().replace(".class", "");
-        tests.addAll(List.of(Class.forName("io.election.faults." + name).getDeclaredMethods()));
+        Class<?> type = Class.forName("io.election.faults." + name);
+        ReflectionSupport.streamMethods(
+                type,
+                (method) -> method.getName().startsWith("fault_"),
+                HierarchyTraversalMode.TOP_DOWN)
+            .forEach((method) -> tests.add(new Run(type, method)));
       }
     }
-    return tests.stream().filter((method) -> method.getName().startsWith("fault_"));
+    return tests.stream();
   }
 }

@@ -16,14 +16,15 @@ final class FencedRegister {
         "CREATE TABLE register (id int PRIMARY KEY, term bigint, node varchar(128), n bigint)",
         "INSERT INTO register VALUES (1, 0, '', 0)",
         """
-        CREATE TABLE register_log (id bigint AUTO_INCREMENT PRIMARY KEY,
+        CREATE TABLE register_log (id serial PRIMARY KEY,
             term bigint, node varchar(128), n bigint, refused_for_term bigint)
-        """,
-        // Logs writes in the order in which they changed the register.
-        """
-        CREATE TRIGGER register_accepts AFTER UPDATE ON register FOR EACH ROW
-        INSERT INTO register_log (term, node, n) VALUES (NEW.term, NEW.node, NEW.n)
         """);
+    // Logs writes in the order in which they changed the register.
+    database.execute(Engine.of(database.server())
+        .trigger(
+            "register_accepts",
+            "AFTER UPDATE ON register",
+            "INSERT INTO register_log (term, node, n) VALUES (NEW.term, NEW.node, NEW.n)"));
   }
 
   /** Returns whether a write was accepted; it locks nothing while its process is paused. */

@@ -16,7 +16,7 @@ class PacketLossIT {
   private static final TcpProxies PROXIES = new TcpProxies();
 
   @RegisterExtension
-  static final SharedCluster THREE_NODES = PROXIES.cluster();
+  static final SharedCluster THREE_NODES = PROXIES.cluster(Engine.MYSQL);
 
   @Test
   void fault_10_11_12_packets_of_the_leader_dropped() throws Exception {

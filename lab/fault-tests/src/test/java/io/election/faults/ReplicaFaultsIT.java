@@ -303,7 +303,7 @@ class ReplicaFaultsIT {
       shared.awaitSameData();
       long promoted = System.nanoTime();
       shared.promote();
-      Sessions.kill(shared.source(), this.database.username());
+      Engine.killSessions(shared.source(), this.database.username());
 
       // Not promised: two servers that take writes are two databases, each with a leader.
       cluster.expectViolations();

@@ -93,7 +93,7 @@ class RollingUpgradeIT {
       NodeProcess old = cluster.add(old("old"));
       cluster.awaitUp();
       database.execute("ALTER USER '" + user + "'@'%' ACCOUNT LOCK");
-      Sessions.kill(database.server(), user);
+      Engine.killSessions(database.server(), user);
       cluster.awaitLeads(old);
       then.run(cluster, leader);
     });

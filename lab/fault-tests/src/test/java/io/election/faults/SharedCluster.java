@@ -27,12 +27,8 @@ final class SharedCluster implements AfterAllCallback {
 
   private @Nullable Cluster cluster;
 
-  SharedCluster() {
-    this(
-        Cluster.LEASE,
-        Cluster.RENEW,
-        TestDatabase::newDatabase,
-        (database) -> Cluster.threeNodes());
+  SharedCluster(Engine engine) {
+    this(Cluster.LEASE, Cluster.RENEW, engine::newDatabase, (database) -> Cluster.threeNodes());
   }
 
   SharedCluster(

@@ -34,7 +34,11 @@ class SoakIT {
 
   @Test
   void fault_50_random_faults() throws Exception {
-    try (SqlFaults faults = new SqlFaults()) {
+    onSql(Engine.MYSQL);
+  }
+
+  private static void onSql(Engine engine) throws Exception {
+    try (SqlFaults faults = new SqlFaults(engine)) {
       faults.run();
     }
   }
@@ -115,15 +119,14 @@ class SoakIT {
   /** The faults of a database, and of the connections to it. */
   private static final class SqlFaults implements AutoCloseable {
 
-    /** Short time-outs for attempts to reach a server that this class may have paused itself. */
-    private static final String IMPATIENT = "&connectTimeout=2000&socketTimeout=2000";
+    /** How the servers say that a table is there already, or is missing. */
+    private static final Set<String> RENAMED = Set.of("42S01", "42S02", "42P07", "42P01");
 
-    /** MySQL's {@code ER_TABLE_EXISTS_ERROR} and {@code ER_NO_SUCH_TABLE}. */
-    private static final Set<Integer> RENAMED = Set.of(1050, 1146);
+    private final Engine engine;
 
-    private final TestServer server = TestServer.startOwn();
+    private final TestServer server;
 
-    private final TestDatabase database = this.server.newDatabase();
+    private final TestDatabase database;
 
     private final Map<String, TcpProxy> proxies = new TreeMap<>();
 
@@ -132,6 +135,12 @@ class SoakIT {
 
     private final Soak soak =
         new Soak((node, name) -> SamplingNode.named(name).through(this.proxies.get(node)));
+
+    SqlFaults(Engine engine) {
+      this.engine = engine;
+      this.server = engine.startOwn();
+      this.database = this.server.newDatabase();
+    }
 
     void run() throws Exception {
       this.soak.names().forEach((name) -> this.proxies.put(name, TcpProxy.to(this.database)));
@@ -166,28 +175,28 @@ class SoakIT {
       this.soak.add("connections killed", "sql", (node) -> {
         try (Connection connection = connect();
             Statement statement = connection.createStatement()) {
-          Sessions.kill(statement, this.database.username());
+          this.engine.killSessions(statement, this.database.username());
         } catch (SQLException ex) {
           // The server is away.
         }
         return NOTHING;
       });
       held("row locked", "SELECT * FROM leader_election FOR UPDATE");
-      held("tables locked", "FLUSH TABLES WITH READ LOCK");
-      sql("server read-only", "SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF");
-      String user = "ALTER USER '" + this.database.username() + "'@'%' ACCOUNT ";
-      sql("account locked", user + "LOCK", user + "UNLOCK");
+      held("tables locked", this.engine.lockOfTables());
+      String user = this.database.username();
+      sql("server read-only", this.engine.readOnly(user, true), this.engine.readOnly(user, false));
+      sql(
+          "account locked",
+          this.engine.lockAccount(user, true),
+          this.engine.lockAccount(user, false));
       sql(
           "table renamed",
-          "RENAME TABLE leader_election TO leader_election_away",
-          "RENAME TABLE leader_election_away TO leader_election");
+          "ALTER TABLE leader_election RENAME TO leader_election_away",
+          "ALTER TABLE leader_election_away RENAME TO leader_election");
       edit("node designated", "UPDATE leader_election SET leader_id = '*'");
       edit("row deleted", "DELETE FROM leader_election");
-      edit(
-          "row replaced",
-          "REPLACE INTO leader_election (service_id, leader_id) VALUES ('" + Cluster.SERVICE
-              + "', '*')");
-      edit("term lowered", "UPDATE leader_election SET term = term DIV 2");
+      edit("row replaced", this.engine.replace("leader_id", "'*'"));
+      edit("term lowered", "UPDATE leader_election SET term = FLOOR(term / 2)");
       edit("lease unknown", "UPDATE leader_election SET lease_millis = NULL");
       edit("time in 1970", "UPDATE leader_election SET last_active_time = '1970-01-02 00:00:00'");
       edit(
@@ -237,7 +246,7 @@ class SoakIT {
 
     private Connection connect() throws SQLException {
       return DriverManager.getConnection(
-          this.database.jdbcUrl() + IMPATIENT, "root", this.database.password());
+          this.database.jdbcUrl() + this.engine.impatient(), "root", this.database.password());
     }
 
     private static void close(Connection connection) {
@@ -255,13 +264,12 @@ class SoakIT {
     private boolean attempt(String sql) {
       try (Connection connection = connect();
           Statement statement = connection.createStatement()) {
-        statement.execute(
-            "SET SESSION lock_wait_timeout = 1, SESSION innodb_lock_wait_timeout = 1");
+        statement.execute(this.engine.waitsASecond());
         statement.execute(sql);
         return true;
       } catch (SQLException ex) {
         this.soak.refused(sql + ": " + ex);
-        return RENAMED.contains(ex.getErrorCode());
+        return RENAMED.contains(ex.getSQLState());
       }
     }
   }

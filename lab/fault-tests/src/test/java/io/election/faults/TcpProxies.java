@@ -12,9 +12,6 @@ import java.util.function.Consumer;
 /** Nodes on one database, each behind its own proxy. */
 final class TcpProxies implements AutoCloseable {
 
-  /** For tests that measure waits for answers: the wait for a signal is long on purpose. */
-  static final String WITHOUT_SIGNALS = "as.election.mysql.hand-back-signals=false";
-
   private final Map<String, TcpProxy> proxies = new LinkedHashMap<>();
 
   /** Opens a proxy for each node, in place of earlier ones, and returns the nodes behind them. */
@@ -26,11 +23,11 @@ final class TcpProxies implements AutoCloseable {
         .toList();
   }
 
-  SharedCluster cluster() {
+  SharedCluster cluster(Engine engine) {
     return new SharedCluster(
         Cluster.LEASE,
         Cluster.RENEW,
-        TestDatabase::newDatabase,
+        engine::newDatabase,
         (database) -> between(database, Cluster.threeNodes()));
   }
 
