@@ -9,8 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -59,6 +62,25 @@ class FaultTableTest {
     Set<String> bold = documented(this.table, "\\*\\*`(fault_\\w+)`\\*\\*");
     bold.removeAll(testsOfOtherModules());
     assertThat(bold).isEqualTo(always);
+  }
+
+  /** The last column tells, or names a test of another kind. */
+  @Test
+  void whatRunsOnPostgresqlIsToldSo() throws Exception {
+    Set<String> names = names(tests()
+        .filter((test) -> test.type().getSimpleName().startsWith("Postgresql")
+            || test.method().getName().endsWith("_on_postgresql")));
+    Map<String, Boolean> runs = new TreeMap<>();
+    Map<String, Boolean> told = new TreeMap<>();
+    for (MatchResult row : Pattern.compile("(?m)^(.*`fault_.*) \\| (.*)$")
+        .matcher(this.table)
+        .results()
+        .toList()) {
+      String fault = row.group(1).replaceFirst(" \\|.*", "");
+      runs.put(fault, documented(row.group(1), NAME).stream().anyMatch(names::contains));
+      told.put(fault, row.group(2).startsWith("yes"));
+    }
+    assertThat(told).isEqualTo(runs).hasSizeGreaterThan(60);
   }
 
   private Set<String> documented() {

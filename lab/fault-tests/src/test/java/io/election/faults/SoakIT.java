@@ -37,6 +37,11 @@ class SoakIT {
     onSql(Engine.MYSQL);
   }
 
+  @Test
+  void fault_50_random_faults_on_postgresql() throws Exception {
+    onSql(Engine.POSTGRESQL);
+  }
+
   private static void onSql(Engine engine) throws Exception {
     try (SqlFaults faults = new SqlFaults(engine)) {
       faults.run();

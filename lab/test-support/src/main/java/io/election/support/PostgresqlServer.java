@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -36,20 +37,27 @@ public final class PostgresqlServer extends TestServer {
 
   private final Path programs;
   private final Path folder;
+  private final List<String> prefix;
   private @Nullable Process process;
   private @Nullable Process guard;
 
-  private PostgresqlServer(Path programs, Path folder) {
+  private PostgresqlServer(Path programs, Path folder, List<String> prefix) {
     super(freePort());
     this.programs = programs;
     this.folder = folder;
+    this.prefix = prefix;
     Runtime.getRuntime().addShutdownHook(new Thread(this::close, "election-test-cleanup"));
   }
 
-  /** Starts a server. */
-  public static PostgresqlServer launch(PostgresqlPrograms release) {
+  /**
+   * Starts a server.
+   *
+   * @param prefix a program that starts it, with its arguments; none if it starts itself
+   */
+  public static PostgresqlServer launch(PostgresqlPrograms release, String... prefix) {
     try {
-      PostgresqlServer server = new PostgresqlServer(release.folder(), Unprivileged.newFolder());
+      PostgresqlServer server =
+          new PostgresqlServer(release.folder(), Unprivileged.newFolder(), List.of(prefix));
       Path password = server.folder.resolve("password");
       Unprivileged.own(Files.writeString(password, ROOT_PASSWORD));
       Unprivileged.run(
@@ -100,7 +108,7 @@ public final class PostgresqlServer extends TestServer {
 
   private PostgresqlServer newServer() {
     try {
-      return new PostgresqlServer(this.programs, Unprivileged.newFolder());
+      return new PostgresqlServer(this.programs, Unprivileged.newFolder(), this.prefix);
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -199,9 +207,10 @@ public final class PostgresqlServer extends TestServer {
 
   @Override
   public void start() {
-    this.process = Unprivileged.start(
-        this.folder,
+    List<String> command = new ArrayList<>(this.prefix);
+    command.addAll(
         List.of(this.programs.resolve("postgres").toString(), "-D", "data", "--port=" + port()));
+    this.process = Unprivileged.start(this.folder, command);
     try {
       this.guard = new ProcessBuilder(
               "sh", "-c", END_WITH_JVM, "" + this.process.pid(), this.folder.toString())

@@ -1,0 +1,12 @@
+package io.election.faults;
+
+import org.junit.jupiter.api.Tag;
+
+/** Faults of the network on PostgreSQL. */
+@Tag("faults")
+class PostgresqlNetworkFaultsIT extends NetworkFaultsContract {
+
+  PostgresqlNetworkFaultsIT() {
+    super(Engine.POSTGRESQL);
+  }
+}
