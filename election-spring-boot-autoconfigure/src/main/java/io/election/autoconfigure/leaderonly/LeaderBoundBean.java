@@ -226,7 +226,8 @@ final class LeaderBoundBean {
     try {
       if (this.work instanceof SmartLifecycle smart) {
         smart.stop(() -> stopped(run));
-        if (hasNoConsumer()) {
+        // Spring's container of JMS never calls back if none of its threads has seen the start.
+        if (Integer.valueOf(0).equals(property(this.work, "activeConsumerCount"))) {
           stopped(run);
         }
       } else {
@@ -245,15 +246,10 @@ final class LeaderBoundBean {
     }
   }
 
-  /**
-   * Whether this is a listener container without a consumer. Spring's container of JMS never calls
-   * back if it is stopped before one of its threads has seen the start.
-   */
-  private boolean hasNoConsumer() {
-    String count = "activeConsumerCount";
-    BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(this.work);
-    return properties.isReadableProperty(count)
-        && Integer.valueOf(0).equals(properties.getPropertyValue(count));
+  /** Reads a property of a class that need not be on the class path. */
+  static @Nullable Object property(Object bean, String name) {
+    BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(bean);
+    return properties.isReadableProperty(name) ? properties.getPropertyValue(name) : null;
   }
 
   private void stopped(@Nullable Continuation run) {

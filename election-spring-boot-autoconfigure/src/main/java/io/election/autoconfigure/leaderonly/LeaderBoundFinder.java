@@ -162,21 +162,18 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
     for (String name : REGISTRIES) {
       if (ClassUtils.isPresent(name, loader)) {
         Class<?> type = ClassUtils.resolveClassName(name, loader);
+        Method getter = ReflectionUtils.findMethod(type, "getListenerContainer", String.class);
         for (Object registry : this.beanFactory.getBeansOfType(type).values()) {
-          for (Object id : (Collection<?>) call(type, registry, "getListenerContainerIds")) {
-            Object container = call(type, registry, "getListenerContainer", id);
-            containers.put((String) id, (Lifecycle) container);
+          Object ids = LeaderBoundBean.property(registry, "listenerContainerIds");
+          for (Object id : (Collection<?>) Objects.requireNonNull(ids)) {
+            Object container =
+                ReflectionUtils.invokeMethod(Objects.requireNonNull(getter), registry, id);
+            containers.put((String) id, (Lifecycle) Objects.requireNonNull(container));
           }
         }
       }
     }
     return containers;
-  }
-
-  private static Object call(Class<?> type, Object target, String name, Object... arguments) {
-    Class<?>[] types = arguments.length == 0 ? new Class<?>[0] : new Class<?>[] {String.class};
-    Method method = Objects.requireNonNull(ReflectionUtils.findMethod(type, name, types), name);
-    return Objects.requireNonNull(ReflectionUtils.invokeMethod(method, target, arguments), name);
   }
 
   private static void requireManualStart(String place, Object bean) {
