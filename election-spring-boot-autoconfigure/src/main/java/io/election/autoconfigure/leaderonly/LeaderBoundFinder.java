@@ -177,12 +177,21 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
   }
 
   private static void requireManualStart(String place, Object bean) {
-    if (bean instanceof SmartLifecycle smart && smart.isAutoStartup()) {
+    if (Stream.concat(Stream.of(bean), sources(bean))
+        .anyMatch((part) -> part instanceof SmartLifecycle smart && smart.isAutoStartup())) {
       throw unbound(
           place,
           "Spring starts it on each node, since isAutoStartup() is true",
-          "Let isAutoStartup() return false, for instance by setAutoStartup(false).");
+          "Let isAutoStartup() return false, by setAutoStartup(false), or for a flow's source by autoStartup(false).");
     }
+  }
+
+  /** The sources of a flow of Spring Integration, which are started although the flow is not. */
+  private static Stream<?> sources(Object bean) {
+    return LeaderBoundBean.property(bean, "integrationComponents") instanceof Map<?, ?> parts
+        ? parts.keySet().stream()
+            .filter((part) -> !part.getClass().getSimpleName().startsWith("ConsumerEndpoint"))
+        : Stream.of();
   }
 
   private static ElectionSetupException unbound(String place, String obstacle, String remedy) {

@@ -19,6 +19,7 @@ import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.store.LeaseStore;
 import io.election.store.MemoryLeaseStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,6 +57,9 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
+import org.springframework.integration.config.EnableIntegration;
+import org.springframework.integration.dsl.IntegrationFlow;
+import org.springframework.integration.dsl.Pollers;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
@@ -249,6 +253,9 @@ class LeaderBoundTest {
             Automatic.class,
             "bean 'automatic' cannot be bound to the leadership: Spring starts it on each node, since isAutoStartup() is true.\nAction: Let isAutoStartup() return false"),
         arguments(
+            AutomaticSource.class,
+            "bean 'flow' cannot be bound to the leadership: Spring starts it on each node, since isAutoStartup() is true.\nAction: Let isAutoStartup() return false"),
+        arguments(
             Dependency.class,
             "bean 'dependency' cannot be bound to the leadership: Spring starts a plain Lifecycle with the life cycles that depend on it.\nAction: Implement SmartLifecycle"),
         arguments(
@@ -269,6 +276,16 @@ class LeaderBoundTest {
         arguments(
             Placeholder.class,
             "@LeaderBound on bean 'placeholder' names election '${nowhere}', but this node only knows"));
+  }
+
+  @Test
+  void aFlowRunsWhereTheLeaderIs() {
+    this.leader.withUserConfiguration(Flow.class).run((context) -> {
+      Lifecycle source = context.getBean("source", Lifecycle.class);
+      await().until(source::isRunning);
+      context.getBean("electionService", ElectionService.class).lostLeader();
+      await().until(() -> !source.isRunning());
+    });
   }
 
   @Test
@@ -593,6 +610,39 @@ class LeaderBoundTest {
     @LeaderBound
     Object noLifecycle() {
       return new Object();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableIntegration
+  static class AutomaticSource {
+
+    @Bean
+    @LeaderBound
+    IntegrationFlow flow() {
+      return flow(true);
+    }
+
+    static IntegrationFlow flow(boolean automatic) {
+      return IntegrationFlow.fromSupplier(
+              () -> "order",
+              (source) -> source
+                  .id("source")
+                  .autoStartup(automatic)
+                  .poller(Pollers.fixedDelay(Duration.ofHours(1))))
+          .handle((order, headers) -> null)
+          .get();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableIntegration
+  static class Flow {
+
+    @Bean
+    @LeaderBound
+    IntegrationFlow flow() {
+      return AutomaticSource.flow(false);
     }
   }
 
