@@ -4,6 +4,7 @@ import io.election.ElectionSetupException;
 import io.election.LeaderBound;
 import io.election.LeaderTask;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -63,7 +64,7 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
     names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
     names.forEach((name) -> addBean(name, found));
     if (!this.listeners.isEmpty()) {
-      Map<String, Lifecycle> containers = containers();
+      Map<String, List<Lifecycle>> containers = containers();
       this.listeners.forEach((listener) -> addListener(listener, containers, found));
     }
     return List.copyOf(found.values());
@@ -137,17 +138,18 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
   }
 
   private void addListener(
-      String listener, Map<String, Lifecycle> containers, Map<String, LeaderBoundBean> found) {
+      String listener, Map<String, List<Lifecycle>> containers, Map<String, LeaderBoundBean> found) {
     int separator = listener.lastIndexOf('@');
     String id = separator < 0 ? listener : listener.substring(0, separator);
-    Lifecycle container = containers.get(id);
+    List<Lifecycle> named = containers.getOrDefault(id, List.of());
     String place = "listener '" + id + "' of " + LISTENERS;
-    if (container == null) {
+    if (named.size() != 1) {
       throw unbound(
           place,
-          "no listener container has this id; known are " + containers.keySet(),
-          "Name the id of an annotated listener: @KafkaListener(id = \"" + id + "\").");
+          named.size() + " listener containers have this id; known are " + containers.keySet(),
+          "Name the id of one annotated listener: @KafkaListener(id = \"" + id + "\").");
     }
+    Lifecycle container = named.get(0);
     BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(container);
     if (properties.isWritableProperty("autoStartup")) {
       properties.setPropertyValue("autoStartup", false);
@@ -156,8 +158,8 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
     add(id, separator < 0 ? "" : listener.substring(separator + 1), place, container, found);
   }
 
-  private Map<String, Lifecycle> containers() {
-    Map<String, Lifecycle> containers = new LinkedHashMap<>();
+  private Map<String, List<Lifecycle>> containers() {
+    Map<String, List<Lifecycle>> containers = new LinkedHashMap<>();
     ClassLoader loader = Objects.requireNonNull(this.beanFactory.getBeanClassLoader());
     for (String name : REGISTRIES) {
       if (ClassUtils.isPresent(name, loader)) {
@@ -168,7 +170,9 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
           for (Object id : (Collection<?>) Objects.requireNonNull(ids)) {
             Object container =
                 ReflectionUtils.invokeMethod(Objects.requireNonNull(getter), registry, id);
-            containers.put((String) id, (Lifecycle) Objects.requireNonNull(container));
+            containers
+                .computeIfAbsent((String) id, (key) -> new ArrayList<>())
+                .add((Lifecycle) Objects.requireNonNull(container));
           }
         }
       }

@@ -293,7 +293,15 @@ class LeaderBoundTest {
     assertThat(StartFailure.text(
             this.leader.withPropertyValues("as.election.leader-bound.listeners=orders")))
         .contains(
-            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: no listener container has this id; known are [].");
+            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: 0 listener containers have this id; known are [].");
+  }
+
+  /** For instance one of Kafka and one of Rabbit, while an application moves. */
+  @Test
+  void anIdThatTwoListenersHaveIsRefused() {
+    assertThat(StartFailure.text(this.listeners(new Registry(), "orders")
+            .withBean(RabbitListenerEndpointRegistry.class, () -> rabbit(new RabbitContainer()))))
+        .contains("listener 'orders' of", "2 listener containers have this id");
   }
 
   @Test
@@ -312,12 +320,8 @@ class LeaderBoundTest {
   @Test
   void listenersOfRabbitRunWhereTheLeaderIs() {
     RabbitContainer container = new RabbitContainer();
-    RabbitListenerEndpoint endpoint = mock();
-    given(endpoint.getId()).willReturn("orders");
-    RabbitListenerEndpointRegistry registry = new RabbitListenerEndpointRegistry();
-    registry.registerListenerContainer(endpoint, (id) -> container);
     this.leader
-        .withBean(RabbitListenerEndpointRegistry.class, () -> registry)
+        .withBean(RabbitListenerEndpointRegistry.class, () -> rabbit(container))
         .withPropertyValues("as.election.leader-bound.listeners=orders")
         .run((context) -> {
           await().until(container::isRunning);
@@ -325,6 +329,14 @@ class LeaderBoundTest {
           await().until(() -> !container.isRunning());
           assertThat(container.threads).allMatch("election-leader-bound"::equals);
         });
+  }
+
+  private static RabbitListenerEndpointRegistry rabbit(RabbitContainer container) {
+    RabbitListenerEndpoint endpoint = mock();
+    given(endpoint.getId()).willReturn("orders");
+    RabbitListenerEndpointRegistry registry = new RabbitListenerEndpointRegistry();
+    registry.registerListenerContainer(endpoint, (id) -> container);
+    return registry;
   }
 
   /** A container of Rabbit without a broker. */
