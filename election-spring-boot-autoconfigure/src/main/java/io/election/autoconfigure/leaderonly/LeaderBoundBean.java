@@ -257,11 +257,13 @@ final class LeaderBoundBean {
       if (this.state != State.STOPPING || this.run != run) {
         return; // it has called back before
       }
-      log.info(
-          "stopped leader-bound bean '{}' of election '{}' in {} ms",
-          this.name,
-          this.gate.serviceId(),
-          Duration.ofNanos(now() - this.entered).toMillis());
+      if (run != null) {
+        log.info(
+            "stopped leader-bound bean '{}' of election '{}' in {} ms",
+            this.name,
+            this.gate.serviceId(),
+            Duration.ofNanos(now() - this.entered).toMillis());
+      }
       this.run = null;
       enter(State.STOPPED);
     }
@@ -337,7 +339,7 @@ final class LeaderBoundBean {
         failed("it has ended by itself", null);
         stopSoon();
       } else if (same && !ran && runs && leads == NONE) {
-        log.warn("leader-bound bean '{}' was started although this node does not lead", this.name);
+        warn("was started although this node does not lead", null);
         stopSoon();
       }
       late = leads != NONE && isLate();
@@ -397,8 +399,8 @@ final class LeaderBoundBean {
     }
   }
 
-  private synchronized void warn(String problem, Throwable ex) {
-    if (isNew(problem + ex.getClass())) {
+  private synchronized void warn(String problem, @Nullable Throwable ex) {
+    if (isNew(problem + (ex != null ? ex.getClass() : ""))) {
       log.warn("leader-bound bean '{}' {}", this.name, problem, ex);
     }
   }

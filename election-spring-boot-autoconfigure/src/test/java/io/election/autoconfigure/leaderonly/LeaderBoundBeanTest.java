@@ -341,6 +341,17 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void whatAlwaysSaysThatItRunsIsLoggedOnceAMinute(CapturedOutput output) {
+    for (int i = 0; i < 30; i++) {
+      this.consumer.running = true;
+      this.time.pass(Duration.ofSeconds(1));
+      this.consumer.callBack();
+    }
+    assertThat(this.consumer.history).hasSize(30).containsOnly("stop");
+    assertThat(output).containsOnlyOnce("was started although").doesNotContain("stopped leader");
+  }
+
+  @Test
   void whatIsClosedRunsAgainWhenItIsOpened() {
     lead(1);
     this.bean.close();
