@@ -144,17 +144,13 @@ public final class LeaderBoundBeans
       if (context.containsLocalBean(ElectionBackend.LIFECYCLE)) {
         context.getBean(ElectionBackend.LIFECYCLE, Lifecycle.class).stop();
       }
-      awaitStop(deadline);
-    }
-  }
-
-  private void awaitStop(long deadline) {
-    try {
-      for (LeaderBoundBean bean : this.beans) {
-        bean.awaitStop(deadline - System.nanoTime());
+      try {
+        for (LeaderBoundBean bean : this.beans) {
+          bean.awaitStop(deadline - System.nanoTime());
+        }
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
       }
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
     }
   }
 }

@@ -14,7 +14,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.springframework.beans.BeanWrapper;
+import org.springframework.beans.MutablePropertyValues;
 import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.Lifecycle;
@@ -63,10 +63,7 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         new LinkedHashSet<>(List.of(this.beanFactory.getBeanNamesForAnnotation(LeaderBound.class)));
     names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
     names.forEach((name) -> addBean(name, found));
-    if (!this.listeners.isEmpty()) {
-      Map<String, List<Lifecycle>> containers = containers();
-      this.listeners.forEach((listener) -> addListener(listener, containers, found));
-    }
+    this.listeners.forEach((listener) -> addListener(listener, found));
     return List.copyOf(found.values());
   }
 
@@ -105,7 +102,9 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
     requireManualStart(place, bean);
     if (bean instanceof Lifecycle
         && !(bean instanceof SmartLifecycle)
-        && Stream.of(this.beanFactory.getDependentBeans(name)).anyMatch(this::isLifecycle)) {
+        && Stream.of(this.beanFactory.getDependentBeans(name))
+            .filter(this.beanFactory::containsBean)
+            .anyMatch((each) -> this.beanFactory.isTypeMatch(each, Lifecycle.class))) {
       throw unbound(
           place,
           "Spring starts a plain Lifecycle with the life cycles that depend on it",
@@ -117,11 +116,6 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         "@LeaderBound on " + place,
         lifecycle(place, bean),
         found);
-  }
-
-  private boolean isLifecycle(String name) {
-    return this.beanFactory.containsBean(name)
-        && this.beanFactory.isTypeMatch(name, Lifecycle.class);
   }
 
   private static Lifecycle lifecycle(String place, Object bean) {
@@ -137,10 +131,10 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         "Implement one of them. For methods that are called use @LeaderOnly.");
   }
 
-  private void addListener(
-      String listener, Map<String, List<Lifecycle>> containers, Map<String, LeaderBoundBean> found) {
+  private void addListener(String listener, Map<String, LeaderBoundBean> found) {
     int separator = listener.lastIndexOf('@');
     String id = separator < 0 ? listener : listener.substring(0, separator);
+    Map<String, List<Lifecycle>> containers = containers();
     List<Lifecycle> named = containers.getOrDefault(id, List.of());
     String place = "listener '" + id + "' of " + LISTENERS;
     if (named.size() != 1) {
@@ -150,10 +144,8 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
           "Name the id of one annotated listener: @KafkaListener(id = \"" + id + "\").");
     }
     Lifecycle container = named.get(0);
-    BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(container);
-    if (properties.isWritableProperty("autoStartup")) {
-      properties.setPropertyValue("autoStartup", false);
-    }
+    PropertyAccessorFactory.forBeanPropertyAccess(container)
+        .setPropertyValues(new MutablePropertyValues(Map.of("autoStartup", false)), true);
     requireManualStart(place, container);
     add(id, separator < 0 ? "" : listener.substring(separator + 1), place, container, found);
   }
@@ -170,9 +162,8 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
           for (Object id : (Collection<?>) Objects.requireNonNull(ids)) {
             Object container =
                 ReflectionUtils.invokeMethod(Objects.requireNonNull(getter), registry, id);
-            containers
-                .computeIfAbsent((String) id, (key) -> new ArrayList<>())
-                .add((Lifecycle) Objects.requireNonNull(container));
+            containers.computeIfAbsent((String) id, (key) -> new ArrayList<>()).add((Lifecycle)
+                Objects.requireNonNull(container));
           }
         }
       }
