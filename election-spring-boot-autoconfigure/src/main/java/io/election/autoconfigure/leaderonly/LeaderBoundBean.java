@@ -69,7 +69,10 @@ final class LeaderBoundBean {
   /** Why it did not run last. */
   private @Nullable String failure;
 
-  /** The failures since it ran for as long as a start may take. */
+  /** Whether it has failed since it ran for as long as a start may take. */
+  private boolean failing;
+
+  /** Its failures since then, or since this node leads. */
   private int failures;
 
   /** Since when this node leads and the bean has not run for as long as a start may take. */
@@ -111,7 +114,7 @@ final class LeaderBoundBean {
         this.state.name().toLowerCase(Locale.ROOT),
         this.since,
         this.failure,
-        this.failure != null && this.wanted != null && this.state != State.RUNNING);
+        this.failing && this.wanted != null && this.state != State.RUNNING);
   }
 
   /** Lets the bean run from now on. */
@@ -296,6 +299,7 @@ final class LeaderBoundBean {
 
   private void failed(String failure, @Nullable Throwable cause) {
     this.failed = true;
+    this.failing = true;
     this.failure = failure;
     this.failures++;
     log.warn(
@@ -352,7 +356,7 @@ final class LeaderBoundBean {
     }
     if (late && this.gate.election().leaderLease().isPresent()) {
       log.warn(
-          "leader-bound bean '{}' has not run for {}: this node hands the leadership of election '{}' on",
+          "leader-bound bean '{}' has not run steadily for {}: this node hands the leadership of election '{}' on",
           this.name,
           this.shared.startTimeout(),
           this.gate.serviceId());
@@ -374,13 +378,15 @@ final class LeaderBoundBean {
     long limit = this.shared.startTimeout().toNanos();
     if (this.state == State.RUNNING && now() - this.entered >= limit) {
       this.wanted = null;
+      this.failing = false;
       this.failures = 0;
     }
     if (this.state == State.RUNNING || this.wanted == null || now() - this.wanted < limit) {
       return false;
     }
     this.wanted = now();
-    if (this.failure == null) {
+    if (!this.failing) {
+      this.failing = true;
       this.failure = "it has not started within " + this.shared.startTimeout();
     }
     return true;

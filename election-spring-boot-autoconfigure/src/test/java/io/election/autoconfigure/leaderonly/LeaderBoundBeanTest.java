@@ -266,6 +266,24 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void anOldFailureDoesNotExplainWhyItDoesNotRun() {
+    lead(1);
+    this.consumer.running = false;
+    this.time.pass(Duration.ofMinutes(2));
+    lose(1);
+    this.consumer.callBack();
+    List<Boolean> missing = new ArrayList<>();
+    this.consumer.onStart = () -> {
+      missing.add(this.bean.status().missing());
+      this.time.pass(Duration.ofSeconds(61));
+    };
+    assertThat(this.bean.status().failure()).isEqualTo("it has ended by itself");
+    lead(2);
+    assertThat(missing).containsExactly(false);
+    assertThat(this.bean.status().failure()).isEqualTo("it has not started within PT1M");
+  }
+
+  @Test
   void anElectionWithoutLeaseKeepsItsLeader() {
     this.election.lease = null;
     this.consumer.onStart = () -> {
