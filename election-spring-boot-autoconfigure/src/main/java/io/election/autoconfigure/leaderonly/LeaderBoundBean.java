@@ -129,12 +129,10 @@ final class LeaderBoundBean {
     reconcile();
   }
 
-  /** Waits until the bean has stopped, for at most a while. */
-  synchronized void awaitStop(long nanos) throws InterruptedException {
-    long deadline = System.nanoTime() + nanos;
-    for (long left = nanos; this.state != State.STOPPED && left > 0; ) {
-      TimeUnit.NANOSECONDS.timedWait(this, left);
-      left = deadline - System.nanoTime();
+  /** Waits until the bean has stopped, until a reading of the system's clock at most. */
+  synchronized void awaitStop(long deadline) throws InterruptedException {
+    while (this.state != State.STOPPED && deadline - System.nanoTime() > 0) {
+      TimeUnit.NANOSECONDS.timedWait(this, deadline - System.nanoTime());
     }
   }
 

@@ -146,7 +146,7 @@ public final class LeaderBoundBeans
       }
       try {
         for (LeaderBoundBean bean : this.beans) {
-          bean.awaitStop(deadline - System.nanoTime());
+          bean.awaitStop(deadline);
         }
       } catch (InterruptedException ex) {
         Thread.currentThread().interrupt();
