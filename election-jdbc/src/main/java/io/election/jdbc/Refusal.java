@@ -5,6 +5,7 @@ import java.security.cert.CertificateException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,10 @@ enum Refusal {
 
   private static final Duration FIRST = Duration.ofSeconds(30);
 
+  /** PostgreSQL did not look at the password, or found it right. */
+  private static final Pattern NOT_ADMITTED =
+      Pattern.compile("pg_hba\\.conf|is not permitted to log in");
+
   @SuppressWarnings("ImmutableEnumChecker") // Set.of is immutable
   private final Set<String> codes;
 
@@ -67,8 +72,13 @@ enum Refusal {
     if (SqlErrors.has(failure, CertificateException.class)) {
       return CERTIFICATE;
     }
+    if (key.equals("28000") && NOT_ADMITTED.matcher(SqlErrors.text(failure)).find()) {
+      return ACCOUNT;
+    }
     // What the driver itself raises has no number, or with MariaDB's driver a negative one.
+    // PostgreSQL's does so too when it has waited long enough, and its servers count no logins.
     boolean brokenOff = ofDriver
+        && !failure.getClass().getName().startsWith("org.postgresql.")
         && SqlErrors.code(failure) <= 0
         && !SqlErrors.ofServer(SqlErrors.sqlState(failure))
         && failure instanceof SQLException

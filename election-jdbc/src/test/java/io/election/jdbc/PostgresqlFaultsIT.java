@@ -4,6 +4,7 @@ import static io.election.jdbc.StoreFaultsContract.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.jdbc.ElectionDatabase.Login;
 import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStoreException;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.postgresql.Driver;
 
 /** Tests faults of a whole PostgreSQL, which no other class uses. */
 class PostgresqlFaultsIT {
@@ -72,6 +74,33 @@ class PostgresqlFaultsIT {
       server.start();
     }
     assertRenews();
+  }
+
+  /** A pool sets such a limit for the driver, which then does not say that a time-out was the cause. */
+  @Test
+  void aServerThatHangsForLongerThanALoginMayTakeIsUsedAgainAtOnce() throws Exception {
+    Duration timeout = Duration.ofSeconds(5);
+    Login login = new Login(
+        this.database.jdbcUrl() + "&loginTimeout=1",
+        this.database.username(),
+        this.database.password(),
+        new Driver(),
+        "");
+    JdbcLeaseStore patient = new JdbcLeaseStore(
+        UnpooledConnections.database(() -> login, login, timeout),
+        SchemaMode.NONE,
+        timeout,
+        Database.RENEW_INTERVAL,
+        true);
+    try (patient) {
+      server.pause();
+      try {
+        assertFails(() -> patient.read(Set.of("jobs")), "Connection attempt timed out");
+      } finally {
+        server.resume();
+      }
+      assertThat(patient.read(Set.of("jobs"))).containsKey("jobs");
+    }
   }
 
   @Test

@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.PSQLState;
 
 class RefusalTest {
 
@@ -39,6 +41,9 @@ class RefusalTest {
         "1203,42000,max_user_connections,CROWDED",
         "0,53300,too many clients already,CROWDED",
         "0,28P01,password authentication failed,LOGIN",
+        "0,28000,LDAP authentication failed for user,LOGIN",
+        "0,28000,role is not permitted to log in,ACCOUNT",
+        "0,28000,no pg_hba.conf entry for host,ACCOUNT",
         "1049,42000,Unknown database,none",
         "1047,08S01,WSREP has not yet prepared node,none",
         "1053,08S01,Server shutdown in progress,none",
@@ -64,6 +69,14 @@ class RefusalTest {
     SQLException failure = new SQLException("Connection is not available", "08001");
     assertThat(Refusal.of(failure, false)).isNull();
     assertThat(Refusal.of(failure, true)).isEqualTo(Refusal.LOGIN);
+  }
+
+  /** For instance if it gave up by the {@code loginTimeout} of the URL; its servers count no logins. */
+  @Test
+  void whatPostgresqlsDriverRaisesIsNoRefusal() {
+    SQLException failure =
+        new PSQLException("Connection attempt timed out.", PSQLState.CONNECTION_UNABLE_TO_CONNECT);
+    assertThat(Refusal.of(failure, true)).isNull();
   }
 
   /** Servers lock an account after a number of failed logins; five are common. */
