@@ -98,11 +98,40 @@ class ClockFaultsIT extends ClockFaultsContract {
     });
   }
 
+  @Test
+  void fault_56_clock_of_the_database_beyond_what_its_tables_can_hold() throws Exception {
+    FakeClock clock = FakeClock.create();
+    try (TestServer server = start(clock)) {
+      TestDatabase database = server.newDatabase();
+      // A busy server may stand still for seconds when its clock jumps by years.
+      Duration lease = LEASE.multipliedBy(2);
+      Cluster.run(database, lease, RENEW, Cluster.threeNodes(), (cluster, leader) -> {
+        throughMidOf(clock, Instant.parse("2038-01-19T03:14:08Z"));
+        cluster.staysLeader(leader, lease);
+        clock.setOffset(Duration.between(Instant.now(), Instant.parse("2050-07-01T00:00:00Z")));
+        cluster.staysLeader(leader, RENEW.multipliedBy(2));
+        leader.kill();
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        cluster.printGap("kill -9 with the database's clock in 2050", leader, next);
+        clock.setOffset(Duration.between(Instant.now(), Instant.parse("2001-01-01T00:00:00Z")));
+        cluster.staysLeader(next, lease);
+        next.kill();
+        NodeProcess last = cluster.awaitLeaderOtherThan(next);
+        cluster.printGap("kill -9 when the database's clock was set back to 2001", next, last);
+      });
+    }
+  }
+
   private static Node inZone(String name, String zone, TestDatabase database, String variables) {
     return SamplingNode.named(name)
         .startedBy("env", "TZ=" + zone)
         .withJvmOption("-Duser.timezone=" + zone)
         .with("spring.datasource.url=" + database.jdbcUrl() + "&sessionVariables=" + variables);
+  }
+
+  /** Sets the clock so that it reaches an instant soon. */
+  private static void throughMidOf(FakeClock clock, Instant instant) {
+    clock.setOffset(Duration.between(Instant.now(), instant).minus(LEASE.dividedBy(2)));
   }
 
   private static String zone(TestDatabase database) {
