@@ -1,12 +1,9 @@
 package io.election.mysql.failover.agent;
 
-import io.election.ElectionOperations;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
-import io.election.lease.Elector;
 import io.election.mysql.failover.agent.Status.Role;
-import io.election.store.LeaseSettings;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -17,10 +14,19 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
 /** Configuration of the agent. */
 @Configuration(proxyBeanMethods = false)
+@Import({
+  Agent.class,
+  AgentMetrics.class,
+  Announcer.class,
+  CommandPort.class,
+  Rehearsal.class,
+  SourceDuty.class
+})
 class AgentConfiguration {
 
   private static final String ADDRESS = "[\\w.-]+:\\d+";
@@ -75,9 +81,9 @@ class AgentConfiguration {
   }
 
   @Bean(destroyMethod = "")
-  MysqlServer mysqlServer(AgentProperties properties) {
+  MysqlServer mysqlServer(AgentProperties properties, LongSupplier clock) {
     return new MysqlServer(
-        properties.url(), properties.username(), properties.password(), properties.tls());
+        properties.url(), properties.username(), properties.password(), properties.tls(), clock);
   }
 
   @Bean(destroyMethod = "")
@@ -91,25 +97,6 @@ class AgentConfiguration {
     return new Registry(fence, election);
   }
 
-  @Bean
-  Rehearsal rehearsal(
-      AgentProperties properties,
-      Standing standing,
-      ElectionOperations election,
-      LongSupplier clock) {
-    return new Rehearsal(properties, standing.candidacy(), election, clock);
-  }
-
-  @Bean
-  Announcer announcer(AgentProperties properties, Registry registry, LongSupplier clock) {
-    return new Announcer(properties, registry, clock);
-  }
-
-  @Bean
-  CommandPort commandPort(CommandProperties properties) {
-    return new CommandPort(properties);
-  }
-
   /** Down while the server may not join the source, or does not answer. */
   @Bean
   HealthIndicator serverHealthIndicator(Agent agent) {
@@ -121,52 +108,5 @@ class AgentConfiguration {
           .withDetail("reason", status.reason())
           .build();
     };
-  }
-
-  @Bean
-  SourceDuty sourceDuty(
-      AgentProperties properties,
-      MysqlServer server,
-      Registry registry,
-      Standing standing,
-      Announcer announcer,
-      Rehearsal rehearsal,
-      ElectionOperations election,
-      LeaseSettings settings,
-      LongSupplier clock) {
-    return new SourceDuty(
-        properties, server, registry, standing, announcer, rehearsal, election, settings, clock);
-  }
-
-  @Bean
-  AgentMetrics agentMetrics(Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry) {
-    return new AgentMetrics(agent, duty, rehearsal, registry);
-  }
-
-  @Bean
-  Agent agent(
-      AgentProperties properties,
-      MysqlServer server,
-      Registry registry,
-      Standing standing,
-      Announcer announcer,
-      ElectionOperations election,
-      Elector elector,
-      LeaseSettings settings,
-      SourceDuty duty,
-      Rehearsal rehearsal,
-      LongSupplier clock) {
-    return new Agent(
-        properties,
-        server,
-        registry,
-        standing,
-        announcer,
-        election,
-        elector,
-        settings,
-        duty,
-        rehearsal,
-        clock);
   }
 }

@@ -23,10 +23,9 @@ final class Announcer {
    *
    * @param position its position
    * @param unfit why it may neither lead nor join; empty if it may
-   * @param lost the transactions that it had, by its own earlier position, and lacks now
    * @param mayCount whether the position may be published; otherwise the earlier one is kept
    */
-  record Facts(Position position, String unfit, GtidSet lost, boolean mayCount) {}
+  record Facts(Position position, String unfit, boolean mayCount) {}
 
   private final AgentProperties properties;
   private final Registry registry;
@@ -144,6 +143,6 @@ final class Announcer {
         proof,
         refusal,
         properties.promotion() == Rank.PREFERRED);
-    return new Facts(position, unfit, lost, mayCount);
+    return new Facts(position, unfit, mayCount);
   }
 }

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,23 +38,26 @@ final class Fence {
   private final ElectionService election;
   private final LeaseSettings settings;
   private final Hooks hooks;
+  private final LongSupplier clock;
 
   Fence(
       AgentProperties properties,
       MysqlServer server,
       ElectionService election,
       LeaseSettings settings,
-      Hooks hooks) {
+      Hooks hooks,
+      LongSupplier clock) {
     this.properties = properties;
     this.server = server;
     this.election = election;
     this.settings = settings;
     this.hooks = hooks;
+    this.clock = clock;
   }
 
   /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
   void run() {
-    long began = System.nanoTime();
+    long began = this.clock.getAsLong();
     MysqlServer server = this.server.another(FENCE);
     Future<Void> fenced = VitalThread.start("fence", () -> {
       fence(server);
@@ -61,7 +65,7 @@ final class Fence {
     });
     // There is time while the lease is renewed, also after an operator has ended the leadership.
     if (!await(fenced, () -> {
-      long took = System.nanoTime() - began;
+      long took = this.clock.getAsLong() - began;
       return took < margin().toNanos()
           || (took < 2 * FENCE.toNanos() && leaseRemaining().compareTo(margin()) > 0);
     })) {
@@ -72,7 +76,7 @@ final class Fence {
         log.error("{} will be shut down by its guard", this.properties.server());
         // If the server is still running, the lease is kept until the guard has acted. A paused one
         // may resume before that.
-        await(fenced, () -> System.nanoTime() - this.server.guardActsBy() < 0);
+        await(fenced, () -> this.clock.getAsLong() - this.server.guardActsBy() < 0);
       }
     }
     fenced.cancel(true);
@@ -101,14 +105,14 @@ final class Fence {
    * @throws SQLException if the server accepts no connections
    */
   private void fence(MysqlServer server) throws SQLException {
-    long began = System.nanoTime();
+    long began = this.clock.getAsLong();
     while (true) {
       try {
         server.fence();
         log.info(
             "{} is read-only, {} ms after it began to step down as the source",
             this.properties.server(),
-            (System.nanoTime() - began) / 1_000_000);
+            (this.clock.getAsLong() - began) / 1_000_000);
         return;
       } catch (SQLException ex) {
         if (Refusals.isRefused(ex) || Thread.currentThread().isInterrupted()) {
@@ -125,7 +129,7 @@ final class Fence {
    * notified again. It is before the end of the lease.
    */
   long guardMustActBy() {
-    long now = System.nanoTime(); // before the remaining time is read
+    long now = this.clock.getAsLong(); // before the remaining time is read
     Duration remaining = remaining();
     Duration silence = silence();
     return now + (remaining.compareTo(silence) < 0 ? remaining : silence).toNanos();

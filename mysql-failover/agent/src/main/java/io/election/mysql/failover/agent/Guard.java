@@ -109,10 +109,14 @@ final class Guard {
 
   private long tick;
   private long seenAt;
-  private long movedAt = System.nanoTime();
+  private long movedAt;
 
   /** The number of checks since then. */
   private int still;
+
+  Guard(long now) {
+    this.movedAt = now;
+  }
 
   /**
    * Returns the statements that make the server writable, and create the guard. The first one fails

@@ -13,6 +13,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 
 /**
  * The agent's own server, on one connection. Used by one thread, except for {@link #another} and
@@ -72,27 +73,32 @@ final class MysqlServer implements AutoCloseable {
 
   private final ServerConnection connection;
   private final Tls tls;
+  private final LongSupplier clock;
 
   /**
    * The instant, by the monotonic clock, by which the guard has acted if it is not notified again.
    */
-  private long guardActsBy = System.nanoTime();
+  private long guardActsBy;
 
-  private Guard guard = new Guard();
+  private Guard guard;
 
   /** The last connection of this agent by which it managed the server; 0 if none did. */
   private long managed;
 
   /**
    * @param tls the security of its connections to other servers
+   * @param clock reads the monotonic clock in nanoseconds
    */
-  MysqlServer(String url, String user, String password, Tls tls) {
-    this(new ServerConnection(url, user, password, PATIENCE), tls);
+  MysqlServer(String url, String user, String password, Tls tls, LongSupplier clock) {
+    this(new ServerConnection(url, user, password, PATIENCE), tls, clock);
   }
 
-  private MysqlServer(ServerConnection connection, Tls tls) {
+  private MysqlServer(ServerConnection connection, Tls tls, LongSupplier clock) {
     this.tls = tls;
     this.connection = connection;
+    this.clock = clock;
+    this.guardActsBy = clock.getAsLong();
+    this.guard = new Guard(this.guardActsBy);
   }
 
   /** Returns the rows of a query. */
@@ -124,7 +130,7 @@ final class MysqlServer implements AutoCloseable {
    *     not notified again. If that is too soon, the guard is not notified
    */
   ServerState stateAndServe(long until) throws SQLException {
-    if (until - System.nanoTime() < Guard.SHORTEST_NANOS) {
+    if (until - this.clock.getAsLong() < Guard.SHORTEST_NANOS) {
       return state();
     }
     if (!this.guard.counts()) {
@@ -158,7 +164,7 @@ final class MysqlServer implements AutoCloseable {
         ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();
       // Later than the tick: the guard acts early.
-      this.guard.see(row.getLong(ServerState.GUARD_COLUMN), System.nanoTime());
+      this.guard.see(row.getLong(ServerState.GUARD_COLUMN), this.clock.getAsLong());
       state = ServerState.of(row);
     }
     if (state.manager() == state.connection()) {
@@ -180,7 +186,7 @@ final class MysqlServer implements AutoCloseable {
    * @param patience the time limit for each answer
    */
   MysqlServer another(Duration patience) {
-    return new MysqlServer(this.connection.another(patience), this.tls);
+    return new MysqlServer(this.connection.another(patience), this.tls, this.clock);
   }
 
   /** From now on limits the time for each answer. */
@@ -227,9 +233,9 @@ final class MysqlServer implements AutoCloseable {
     if (end(APPLYING)) {
       // If the applier were stopped before it notices the end of the thread, MySQL would still
       // wait.
-      long deadline = System.nanoTime() + this.connection.patience().toNanos();
+      long deadline = this.clock.getAsLong() + this.connection.patience().toNanos();
       while (!query(APPLIERS, (row) -> row.getLong(1)).isEmpty()
-          && System.nanoTime() - deadline < 0) {
+          && this.clock.getAsLong() - deadline < 0) {
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
       }
     }
@@ -296,11 +302,11 @@ final class MysqlServer implements AutoCloseable {
    */
   private void open(long until, String database) throws SQLException {
     List<Long> before = query(GUARDS, (row) -> row.getLong(1));
-    Guard guard = new Guard();
+    Guard guard = new Guard(this.clock.getAsLong());
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
     String clock = query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", (row) -> row.getString(1))
         .get(0);
-    long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
+    long left = TimeUnit.NANOSECONDS.toMicros(until - this.clock.getAsLong());
     String micros =
         "(%s - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
     execute(guard.opening(micros, database, CLIENTS));

@@ -39,11 +39,11 @@ final class Rehearsal {
 
   Rehearsal(
       AgentProperties properties,
-      Candidacy candidacy,
+      Standing standing,
       ElectionOperations election,
       LongSupplier clock) {
     this.properties = properties;
-    this.candidacy = candidacy;
+    this.candidacy = standing.candidacy();
     this.election = election;
     this.clock = clock;
   }

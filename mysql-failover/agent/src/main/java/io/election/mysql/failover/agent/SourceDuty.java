@@ -103,7 +103,7 @@ class SourceDuty {
     this.clock = clock;
     this.hooks = new Hooks(properties);
     this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
-    this.fence = new Fence(properties, server, election, settings, this.hooks);
+    this.fence = new Fence(properties, server, election, settings, this.hooks, clock);
   }
 
   /** Returns the status of the server while it is or becomes the source; {@code null} otherwise. */

@@ -43,8 +43,7 @@ class DoorIT {
     this.set = new ReplicationSet("a", "b");
     this.source = this.set.get("a");
     this.replica = this.set.get("b");
-    this.agent =
-        new MysqlServer(this.source.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS);
+    this.agent = this.source.managed();
     open(Duration.ofMinutes(5));
   }
 
@@ -52,8 +51,7 @@ class DoorIT {
     long until = System.nanoTime() + silence.toNanos();
     this.agent.noteTerm(1, "a", until);
     this.agent.openForWrites(1, until);
-    try (MysqlServer other =
-        new MysqlServer(this.replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+    try (MysqlServer other = this.replica.managed()) {
       other.follow(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
     }
     patiently().until(() -> this.agent.state().acknowledging() == 1);

@@ -181,8 +181,7 @@ class FactsIT {
   @Test
   void aBackupOfTheSourceUnderTheNameOfAReplicaDoesNotCount() throws Exception {
     stopAgent(this.replica);
-    try (MysqlServer server =
-        new MysqlServer(this.replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+    try (MysqlServer server = this.replica.managed()) {
       server.rebuild(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
     } catch (SQLException ex) {
       // It shuts down.

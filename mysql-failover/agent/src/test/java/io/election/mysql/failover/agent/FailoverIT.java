@@ -477,8 +477,7 @@ class FailoverIT {
             .query(
                 "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_wait_sessions'")
             .equals("1"));
-    try (MysqlServer server =
-        new MysqlServer(source.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+    try (MysqlServer server = source.managed()) {
       Future<Void> fenced = VitalThread.start("fence", () -> {
         server.fence();
         return null;
@@ -571,8 +570,7 @@ class FailoverIT {
     statements.add("SET SESSION gtid_next = AUTOMATIC");
     source.execute(statements.toArray(String[]::new));
     GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
-    try (MysqlServer server =
-        new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+    try (MysqlServer server = replica.managed()) {
       patiently().until(() -> server.state().received().contains(written));
       assertThat(server.state().executed().contains(written)).isFalse();
     }
@@ -593,8 +591,7 @@ class FailoverIT {
     GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
     GtidSet proof = proof("b");
     assertThat(proof.isEmpty()).isFalse();
-    try (MysqlServer server =
-        new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+    try (MysqlServer server = replica.managed()) {
       patiently().until(() -> server.state().received().contains(written));
       assertThat(server.state().receiver().received().contains(proof)).isTrue();
       server.follow(source.host() + ":3306", "replica", "wrong");

@@ -32,7 +32,8 @@ class FenceTest {
       this.server,
       this.election,
       SourceDutyTest.SETTINGS,
-      this.hooks);
+      this.hooks,
+      System::nanoTime);
 
   /** The server takes longer to become read-only than the margin, a tenth of the lease. */
   @BeforeEach

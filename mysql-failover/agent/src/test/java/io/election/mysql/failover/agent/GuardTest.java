@@ -10,7 +10,7 @@ class GuardTest {
 
   private final long start = System.nanoTime();
 
-  private final Guard guard = new Guard();
+  private final Guard guard = new Guard(this.start);
 
   private long at(long millis) {
     return this.start + TimeUnit.MILLISECONDS.toNanos(millis);

@@ -97,6 +97,11 @@ final class ReplicationSet implements AutoCloseable {
       return ReplicationSet.url(host(), 3306);
     }
 
+    /** Returns the server as its agent manages it. */
+    MysqlServer managed() {
+      return new MysqlServer(url(), "root", PASSWORD, TLS, System::nanoTime);
+    }
+
     Connection connect() throws SQLException {
       return DriverManager.getConnection(url(), "root", PASSWORD);
     }

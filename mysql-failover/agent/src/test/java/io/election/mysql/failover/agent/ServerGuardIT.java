@@ -53,8 +53,7 @@ class ServerGuardIT {
   @BeforeEach
   void connect() {
     this.server = set.get("a");
-    this.agent =
-        new MysqlServer(this.server.url(), "root", ReplicationSet.PASSWORD, ReplicationSet.TLS);
+    this.agent = this.server.managed();
     awaitReadOnly();
   }
 
@@ -328,7 +327,8 @@ class ServerGuardIT {
           ReplicationSet.url("127.0.0.1", this.network.port()) + "&sslMode=DISABLED",
           "root",
           ReplicationSet.PASSWORD,
-          ReplicationSet.TLS);
+          ReplicationSet.TLS,
+          System::nanoTime);
     }
 
     @Override

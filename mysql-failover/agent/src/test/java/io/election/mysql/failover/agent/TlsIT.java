@@ -107,7 +107,11 @@ class TlsIT {
 
   private MysqlServer replica(AgentProperties properties) {
     return new MysqlServer(
-        properties.url(), properties.username(), properties.password(), properties.tls());
+        properties.url(),
+        properties.username(),
+        properties.password(),
+        properties.tls(),
+        System::nanoTime);
   }
 
   private static void follow(MysqlServer server, AgentProperties properties) throws SQLException {
@@ -193,8 +197,8 @@ class TlsIT {
     assertReplicates(properties("off", null), "NO,NO,,YES");
     this.replica.execute("FLUSH PRIVILEGES"); // forgets the passwords that need no key
     String plain = "jdbc:mysql://%s:3306/?sslMode=DISABLED".formatted(this.replica.host());
-    try (MysqlServer server =
-        new MysqlServer(plain, "root", ReplicationSet.PASSWORD, ReplicationSet.TLS)) {
+    try (MysqlServer server = new MysqlServer(
+        plain, "root", ReplicationSet.PASSWORD, ReplicationSet.TLS, System::nanoTime)) {
       assertThatThrownBy(server::state).hasMessageContaining("Public Key Retrieval is not allowed");
     }
   }
