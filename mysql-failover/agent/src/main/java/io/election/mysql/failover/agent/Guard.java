@@ -46,9 +46,6 @@ final class Guard {
               JOIN performance_schema.threads ON thread_id = owner_thread_id
               WHERE object_type = 'GLOBAL' AND lock_type = 'SHARED' AND %s)""";
 
-  static final String REMOVAL =
-      "DROP EVENT IF EXISTS mysql_failover.guard; DROP EVENT IF EXISTS mysql_failover.door";
-
   /** The expression for the greatest number in the names of those locks that begin as given. */
   private static final String GREATEST = """
       (SELECT COALESCE(MAX(CAST(SUBSTRING_INDEX(object_name, '.', -1) AS SIGNED)), 0)
@@ -125,17 +122,17 @@ final class Guard {
    *
    * @param micros the expression for the microseconds until the guard has acted if it is not
    *     notified
-   * @param database statements to execute in between
    * @param clients the query for the connections that the guard ends
    */
-  String opening(String micros, String database, String clients) {
+  String opening(String micros, String clients) {
     return String.join(
         ";",
         // The text is an invalid value of the variable.
         "SET GLOBAL super_read_only = IF(%s < %s, 'too late: the lease may have ended', 'OFF')"
             .formatted(micros, TimeUnit.NANOSECONDS.toMicros(SHORTEST_NANOS)),
-        database,
-        REMOVAL,
+        "CREATE DATABASE IF NOT EXISTS mysql_failover",
+        "DROP EVENT IF EXISTS mysql_failover.guard",
+        "DROP EVENT IF EXISTS mysql_failover.door",
         EVENTS
             .replace("{clients}", clients.strip())
             .replace("{door}", DOOR.formatted(RUNS))

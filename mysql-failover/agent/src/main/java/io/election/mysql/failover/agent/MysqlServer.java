@@ -21,9 +21,6 @@ import java.util.function.LongSupplier;
  */
 final class MysqlServer implements AutoCloseable {
 
-  /** The error code of a clone that failed because of its donor. */
-  static final int CLONE_DONOR_ERROR = 3862;
-
   /** All connections except those of replicas and the current one. */
   private static final String CLIENTS = """
       SELECT processlist_id FROM performance_schema.threads
@@ -65,6 +62,19 @@ final class MysqlServer implements AutoCloseable {
           AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
       LIMIT 5
       """;
+
+  private static final String IS_NEW =
+      "SELECT COUNT(*) = 0 FROM information_schema.tables WHERE table_schema = 'mysql_failover' AND table_name = 'probe'";
+
+  private static final List<String> TABLES = List.of(
+      "CREATE DATABASE IF NOT EXISTS mysql_failover",
+      """
+      CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
+          term bigint NOT NULL PRIMARY KEY,
+          server varchar(128) NOT NULL,
+          promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
+      """,
+      "CREATE TABLE IF NOT EXISTS mysql_failover.probe (id int NOT NULL PRIMARY KEY, number bigint NOT NULL)");
 
   private static final int NET_TIMEOUT_SECONDS = 2;
 
@@ -243,53 +253,58 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Records a promotion in the data themselves, so that it is replicated with them, and sets up the
-   * guard.
+   * Lets clients write, with acknowledgements from the first transaction on, and records the
+   * promotion in the data themselves, so that it is replicated with them.
    *
    * @param until the instant, by the monotonic clock, by which the guard must have acted if it is
    *     not notified again
    */
-  void noteTerm(long term, String server, long until) throws SQLException {
-    execute(
-        // The server is also read-only when it starts again without its agent.
-        "SET PERSIST_ONLY super_read_only = ON", "SET GLOBAL rpl_semi_sync_source_enabled = OFF");
-    open(
-        until,
-        String.join(
-            ";",
-            "SET SESSION sql_log_bin = 1",
-            "CREATE DATABASE IF NOT EXISTS mysql_failover",
-            "SET SESSION sql_log_bin = 0"));
-    execute(
-        "SET SESSION sql_log_bin = 1",
-        """
-        CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
-            term bigint NOT NULL PRIMARY KEY,
-            server varchar(128) NOT NULL,
-            promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
-        """,
-        "CREATE TABLE IF NOT EXISTS mysql_failover.probe (id int NOT NULL PRIMARY KEY, number bigint NOT NULL)",
-        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%s, '%s') ON DUPLICATE KEY UPDATE term = term"
-            .formatted(term, server.replace("'", "''")),
-        "SET SESSION sql_log_bin = 0");
+  void openForWrites(long term, String server, int acknowledging, long until) throws SQLException {
+    awaitAcknowledgements(acknowledging);
+    // The server is also read-only when it starts again without its agent.
+    execute("SET PERSIST_ONLY super_read_only = ON");
+    open(until);
+    noteTerm(term, server);
+    execute("SET GLOBAL read_only = OFF");
+  }
+
+  private void awaitAcknowledgements(int replicas) throws SQLException {
+    if (replicas > 0) {
+      execute(Preconditions.ofSource(replicas).entrySet().stream()
+          .map((each) -> "SET GLOBAL %s = %s".formatted(each.getKey(), each.getValue()))
+          .toArray(String[]::new));
+    }
   }
 
   /**
-   * Lets clients write.
-   *
-   * @param until as in {@link #noteTerm}
+   * Writes the term on a connection of its own, which waits for acknowledgements as all do. Returns
+   * when it is in the binary log, before what clients write from now on; in a new set, when the
+   * tables for it are.
    */
-  void openForWrites(int acknowledgingReplicas, long until) throws SQLException {
-    List<String> settings = new ArrayList<>();
-    if (acknowledgingReplicas > 0) {
-      Preconditions.ofSource(acknowledgingReplicas)
-          .forEach((name, value) -> settings.add("SET GLOBAL %s = %s".formatted(name, value)));
+  private void noteTerm(long term, String server) throws SQLException {
+    List<String> statements = new ArrayList<>(List.of("SET SESSION sql_log_bin = 1"));
+    if (query(IS_NEW, (row) -> row.getBoolean(1)).get(0)) {
+      statements.addAll(TABLES);
     }
-    execute(settings.toArray(String[]::new));
-    if (query("SELECT @@GLOBAL.super_read_only", (row) -> row.getBoolean(1)).get(0)) {
-      open(until, "DO 0");
+    statements.add(
+        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%s, '%s') ON DUPLICATE KEY UPDATE term = term"
+            .formatted(term, literal(server)));
+    ServerConnection writer = this.connection.another(Duration.ZERO);
+    String commits = "SELECT @@GLOBAL.gtid_owned REGEXP '#%s\\\\b'"
+        .formatted(
+            writer.query("SELECT CONNECTION_ID()", (row) -> row.getLong(1)).get(0));
+    Future<Void> noted = VitalThread.start("term", () -> {
+      try (writer) {
+        writer.execute(statements.toArray(String[]::new));
+      }
+      return null;
+    });
+    long deadline = this.clock.getAsLong() + this.connection.patience().toNanos();
+    while (!isDone(noted, 5) && !query(commits, (row) -> row.getBoolean(1)).get(0)) {
+      if (this.clock.getAsLong() - deadline >= 0) {
+        throw new SQLException("the term cannot be written: " + blockers());
+      }
     }
-    execute("SET GLOBAL read_only = OFF");
   }
 
   /**
@@ -297,10 +312,8 @@ final class MysqlServer implements AutoCloseable {
    * that dies between them would leave a writable server without a guard. The server refuses a
    * request that arrives too late by its own clock: while the agent was paused or the request was
    * on its way, another server may have become the source.
-   *
-   * @param database statements to execute in between
    */
-  private void open(long until, String database) throws SQLException {
+  private void open(long until) throws SQLException {
     List<Long> before = query(GUARDS, (row) -> row.getLong(1));
     Guard guard = new Guard(this.clock.getAsLong());
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
@@ -309,7 +322,7 @@ final class MysqlServer implements AutoCloseable {
     long left = TimeUnit.NANOSECONDS.toMicros(until - this.clock.getAsLong());
     String micros =
         "(%s - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
-    execute(guard.opening(micros, database, CLIENTS));
+    execute(guard.opening(micros, CLIENTS));
     this.guard = guard;
     this.guardActsBy = until;
     end(before);
@@ -445,19 +458,20 @@ final class MysqlServer implements AutoCloseable {
    * Replaces all data of this server by those of a source, with the clone plugin. The server then
    * restarts, or stays down if no service manager restarts it.
    *
-   * @throws SQLException if the clone failed, with {@link #CLONE_DONOR_ERROR} if the source was the
-   *     cause; also if the server shut down
+   * @throws SQLException if the clone failed; also if the server shut down
    */
   void rebuild(String address, String user, String password) throws SQLException {
     stopReplica();
-    execute(
-        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
-        "SET GLOBAL super_read_only = OFF",
-        // A clone takes longer than the guard allows an agent to be silent.
-        Guard.REMOVAL);
+    // A clone needs a server that is open to administrators. Those who write to it get no answer;
+    // most cannot, since they would hold up the clone.
+    awaitAcknowledgements(1);
+    execute("SET GLOBAL transaction_read_only = ON");
+    endClients();
+    execute("SET GLOBAL super_read_only = OFF");
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
+          "SET SESSION lock_wait_timeout = 60",
           "SET GLOBAL clone_valid_donor_list = '%s'".formatted(literal(address)),
           "SET GLOBAL clone_ssl_ca = '%s'".formatted(this.tls.ofServer()),
           "RESET REPLICA ALL",
@@ -468,11 +482,6 @@ final class MysqlServer implements AutoCloseable {
                   port(address),
                   literal(password),
                   this.tls.ofClone()));
-    } catch (SQLException ex) {
-      if (ex.getErrorCode() == CLONE_DONOR_ERROR) {
-        execute("SET GLOBAL super_read_only = ON"); // the server continues with its old data
-      }
-      throw ex;
     }
   }
 
@@ -485,6 +494,7 @@ final class MysqlServer implements AutoCloseable {
     stopReplica();
     execute(
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
+        "SET GLOBAL transaction_read_only = OFF", // a rebuild may have failed
         // While a receiver waits for an unreachable source, it cannot be stopped for this long.
         "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
         """

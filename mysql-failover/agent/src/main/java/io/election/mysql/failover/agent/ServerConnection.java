@@ -130,7 +130,8 @@ final class ServerConnection implements AutoCloseable {
     // The agent's statements are not replicated, unless it enables that. The guard counts in the
     // time zone in which it was created: one without an hour that comes twice.
     login.setProperty(
-        "sessionVariables", "sql_log_bin=0,time_zone='+00:00',group_concat_max_len=1000000");
+        "sessionVariables",
+        "sql_log_bin=0,time_zone='+00:00',transaction_read_only=0,group_concat_max_len=1000000");
     return login;
   }
 

@@ -262,8 +262,6 @@ class SourceDuty {
     this.server.stopReplicating();
     require(this.registry.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
-    this.server.noteTerm(promotion.term(), this.properties.server(), this.fence.guardMustActBy());
-    require(leads(electionTerm), "the lease has ended");
     open(promotion);
     return promotion;
   }
@@ -276,7 +274,11 @@ class SourceDuty {
   }
 
   private void open(Promotion promotion) throws SQLException {
-    this.server.openForWrites(promotion.acknowledging(), this.fence.guardMustActBy());
+    this.server.openForWrites(
+        promotion.term(),
+        this.properties.server(),
+        promotion.acknowledging(),
+        this.fence.guardMustActBy());
   }
 
   /**
@@ -396,23 +398,24 @@ class SourceDuty {
   /** Lets clients write again after a failed switch-over, and reports the failure. */
   private void stay(Promotion promotion, Request request, Exception failure) throws Exception {
     boolean open = OPEN.equals(this.status);
-    String state = open
+    String outcome = open
         ? "is still the source and accepts writes again"
         : "is still the source but does not accept writes yet: see GET /check";
     try {
       // The position may be final already.
-      this.announcer.announce(this.server.state(), Position.MAY_RECEIVE, this.registry.read());
-      if (open) {
+      ServerState state = this.server.state();
+      this.announcer.announce(state, Position.MAY_RECEIVE, this.registry.read());
+      if (open && state.readOnly()) {
         open(promotion);
       }
     } catch (Exception ex) {
-      state = "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
+      outcome = "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
       throw ex;
     } finally {
       request
           .outcome()
           .completeExceptionally(new IllegalStateException(
-              "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), state),
+              "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), outcome),
               failure));
     }
   }

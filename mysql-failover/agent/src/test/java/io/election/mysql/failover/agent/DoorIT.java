@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Writer.Written;
@@ -49,8 +50,7 @@ class DoorIT {
 
   private void open(Duration silence) throws SQLException {
     long until = System.nanoTime() + silence.toNanos();
-    this.agent.noteTerm(1, "a", until);
-    this.agent.openForWrites(1, until);
+    this.agent.openForWrites(1, "a", 1, until);
     try (MysqlServer other = this.replica.managed()) {
       other.follow(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
     }
@@ -95,6 +95,36 @@ class DoorIT {
       administrators.wait(this.replica);
       patiently().until(() -> !this.source.isRunning());
       administrators.assertHasAcknowledged(this.replica, true);
+    }
+  }
+
+  /** They write as soon as the server lets them, before its term is written. */
+  @Test
+  void nobodyIsAnsweredByAServerThatBecomesTheSourceBeforeAReplicaHasIt() throws Exception {
+    try (Administrators administrators = new Administrators()) {
+      this.agent.drain();
+      this.replica.execute("STOP REPLICA");
+      this.agent.openForWrites(2, "a", 1, System.nanoTime() + TimeUnit.MINUTES.toNanos(5));
+      administrators.wait(this.replica);
+      administrators.assertHasAcknowledged(this.replica, true);
+    }
+  }
+
+  /** The server must be open to administrators while its data are dropped. */
+  @Test
+  void nobodyIsAnsweredByAServerThatIsRebuilt() throws Exception {
+    try (Administrators administrators = new Administrators()) {
+      this.agent.fence();
+      assumeTrue(this.source.cutOffFrom(this.replica), "no packet filter");
+      Future<Void> rebuilt = VitalThread.start("rebuild", () -> {
+        this.agent.rebuild(this.replica.host() + ":3306", "replica", ReplicationSet.PASSWORD);
+        return null;
+      });
+      patiently().until(() -> this.source.query("SELECT @@GLOBAL.super_read_only").equals("0"));
+      TimeUnit.SECONDS.sleep(3); // the time for clients to connect again
+      this.source.reachAll();
+      patiently().until(rebuilt::isDone);
+      administrators.assertHasAcknowledged(this.replica, false);
     }
   }
 
@@ -154,7 +184,8 @@ class DoorIT {
   private final class Administrators implements AutoCloseable {
 
     private final List<Writer> writers = LongStream.range(0, CLIENTS)
-        .mapToObj((i) -> Writer.administrator(DoorIT.this.source, i * IDS_PER_CLIENT))
+        .mapToObj(
+            (i) -> Writer.administrator(DoorIT.this.source, i * IDS_PER_CLIENT))
         .toList();
 
     Administrators() {

@@ -252,10 +252,9 @@ enum Fault {
       List.of("stop replica io_thread"),
       List.of("wait_for_executed_gtid_set"),
       List.of("reset replica all"),
-      List.of("reset replica all", "rpl_semi_sync_source_enabled = off"),
-      List.of("insert into mysql_failover.promotion"),
+      List.of("reset replica all", "rpl_semi_sync_source_wait_for_replica_count"),
       List.of("create event mysql_failover.guard"),
-      List.of("rpl_semi_sync_source_wait_for_replica_count"),
+      List.of("insert into mysql_failover.promotion"),
       List.of("global read_only = off"));
 
   /** Injects the fault, and repairs at least what a restart would not repair. */

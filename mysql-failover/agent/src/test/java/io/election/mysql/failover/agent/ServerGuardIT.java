@@ -89,8 +89,7 @@ class ServerGuardIT {
 
   @Test
   void aServerServesWhileItsAgentLives() throws Exception {
-    this.agent.noteTerm(1, "a", in(SILENCE));
-    this.agent.openForWrites(0, in(SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(SILENCE));
     for (int i = 0; i < 10; i++) {
       pass(500);
       assertThat(this.agent.stateAndServe(in(SILENCE)).readOnly()).isFalse();
@@ -103,8 +102,7 @@ class ServerGuardIT {
   void anAgentNoticesThatTheGuardOfItsServerDoesNotCount() throws Exception {
     this.server.execute("SET GLOBAL event_scheduler = OFF");
     Duration silence = Duration.ofMinutes(1);
-    this.agent.noteTerm(1, "a", in(silence));
-    this.agent.openForWrites(0, in(silence));
+    this.agent.openForWrites(1, "a", 0, in(silence));
     patiently().until(() -> {
       assertThat(this.agent.stateAndServe(in(silence)).readOnly()).isFalse();
       return this.agent.guardStandsStill();
@@ -112,8 +110,7 @@ class ServerGuardIT {
     // A promotion creates the guard anew.
     this.server.execute("SET GLOBAL event_scheduler = ON");
     this.agent.drain();
-    this.agent.noteTerm(2, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.agent.openForWrites(2, "a", 0, in(LONG_SILENCE));
     for (int i = 0; i < 10; i++) {
       pass(500);
       this.agent.stateAndServe(in(LONG_SILENCE));
@@ -124,7 +121,8 @@ class ServerGuardIT {
   /** The agent died while promoting or demoting the server. */
   @Test
   void aServerToWhichOnlyAnAdministratorCanWriteEndsToo() throws Exception {
-    this.agent.noteTerm(1, "a", in(SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(SILENCE));
+    this.server.execute("SET GLOBAL read_only = ON");
     ServerState state = this.agent.state();
     assertThat(state.superReadOnly()).isFalse();
     assertThat(state.readOnly()).isTrue();
@@ -134,8 +132,7 @@ class ServerGuardIT {
   /** The client's transaction prevents the server from becoming read-only. */
   @Test
   void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
-    this.agent.noteTerm(1, "a", in(SILENCE));
-    this.agent.openForWrites(1, in(SILENCE));
+    this.agent.openForWrites(1, "a", 1, in(SILENCE));
     FutureTask<Boolean> administrator = new FutureTask<>(() -> {
       this.server.execute("INSERT INTO orders.written VALUES (-1)");
       return true;
@@ -168,7 +165,7 @@ class ServerGuardIT {
     this.agent.stateAndServe(in(Duration.ofMinutes(1)));
     this.agent.drain();
     long until = in(SILENCE);
-    this.agent.openForWrites(0, until);
+    this.agent.openForWrites(1, "a", 0, until);
     assertServesAtMostUntil(until);
   }
 
@@ -177,7 +174,7 @@ class ServerGuardIT {
   void aServerThatIsOpenedAgainServesLongerThanItWasToldBefore() throws Exception {
     open(SILENCE);
     this.server.execute("SET GLOBAL super_read_only = ON");
-    this.agent.openForWrites(0, in(Duration.ofMinutes(1)));
+    this.agent.openForWrites(1, "a", 0, in(Duration.ofMinutes(1)));
     pass((int) SILENCE.toMillis());
     assertThat(isWritable()).isTrue();
   }
@@ -188,7 +185,7 @@ class ServerGuardIT {
     this.agent.drain();
     String guards = "SELECT COUNT(*) FROM performance_schema.threads WHERE " + Guard.RUNS;
     patiently().until(() -> this.server.query(guards).equals("0"));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
     this.server.query("SELECT SLEEP(0.4)");
     this.agent.stateAndServe(in(Duration.ofMinutes(1)));
     pass((int) LONG_SILENCE.toMillis());
@@ -197,8 +194,7 @@ class ServerGuardIT {
 
   /** Opens the server, and returns when its guard counts. */
   private void open(Duration silence) throws SQLException {
-    this.agent.noteTerm(1, "a", in(silence));
-    this.agent.openForWrites(0, in(silence));
+    this.agent.openForWrites(1, "a", 0, in(silence));
     patiently().until(() -> ticks(this.server) > 0);
   }
 
@@ -230,8 +226,7 @@ class ServerGuardIT {
   @Test
   void aServerThatWasOpenedIsReadOnlyWhenItStartsAgain() throws Exception {
     this.server.execute("RESET PERSIST super_read_only");
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
     this.server.kill();
     this.server.startAgain();
     awaitReadOnly();
@@ -240,7 +235,7 @@ class ServerGuardIT {
   /** An administrator opens a former source by hand. */
   @Test
   void theGuardDoesNothingAfterARestartUntilAnAgentOpensTheServer() throws Exception {
-    this.agent.noteTerm(1, "a", in(SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(SILENCE));
     awaitEnd();
     this.server.startAgain();
     awaitReadOnly();
@@ -250,7 +245,7 @@ class ServerGuardIT {
     assertThat(this.server.query("SELECT @@GLOBAL.gtid_executed")).isEqualTo(transactions);
 
     this.agent.drain();
-    this.agent.openForWrites(0, in(SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(SILENCE));
     awaitEnd();
   }
 
@@ -259,7 +254,7 @@ class ServerGuardIT {
   void aRequestThatTheNetworkDelaysDoesNotExtendTheTime() throws Exception {
     open(LONG_SILENCE);
     try (Late late = new Late("[.]until[.]\\d")) {
-      late.agent.noteTerm(2, "a", in(LONG_SILENCE));
+      late.agent.openForWrites(2, "a", 0, in(LONG_SILENCE));
       patiently().until(() -> ticks(this.server) > 0);
       long until = in(LONG_SILENCE);
       VitalThread.start("late", () -> late.agent.stateAndServe(until));
@@ -271,8 +266,7 @@ class ServerGuardIT {
 
   @Test
   void anAgentThatWasLateIsHeardAgain() throws Exception {
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
     pass(2_500);
     for (int i = 0; i < 5; i++) {
       assertThat(this.agent.stateAndServe(in(LONG_SILENCE)).readOnly()).isFalse();
@@ -283,17 +277,10 @@ class ServerGuardIT {
   /** The opening was late because the agent was paused or the network was slow. */
   @Test
   void aServerIsNotOpenedWhenAnotherOneMayBeTheSource() throws Exception {
-    assertRefusedIfLate((late, until) -> late.noteTerm(1, "a", until));
-    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.drain();
-    assertRefusedIfLate((late, until) -> late.openForWrites(0, until));
-  }
-
-  private void assertRefusedIfLate(OpenElection opening) throws SQLException {
     try (Late late = new Late("super_read_only = IF")) {
       long until = in(SILENCE);
       Future<Void> opened = VitalThread.start("late", () -> {
-        opening.run(late.agent, until);
+        late.agent.openForWrites(1, "a", 0, until);
         return null;
       });
       patiently().until(() -> opened.isDone() || System.nanoTime() - until > 0);
@@ -336,11 +323,5 @@ class ServerGuardIT {
       this.network.close();
       this.agent.close();
     }
-  }
-
-  /** An operation that makes a server writable, and must not do so after an instant. */
-  private interface OpenElection {
-
-    void run(MysqlServer server, long until) throws SQLException;
   }
 }
