@@ -37,11 +37,18 @@ class CheckController {
    * The answer to a check.
    *
    * @param failover why no server would be promoted if the source were lost now; empty if one would
+   * @param administrators the users of the source's clients, other than its agent's, that have SUPER
+   *     or CONNECTION_ADMIN: no setting keeps them out; empty if there are none
    */
-  record Check(Role role, String reason, long lagSeconds, String failover) {}
+  record Check(Role role, String reason, long lagSeconds, String failover, String administrators) {}
 
   private Check check(Status status) {
-    return new Check(status.role(), status.reason(), status.lagSeconds(), this.rehearsal.problem());
+    return new Check(
+        status.role(),
+        status.reason(),
+        status.lagSeconds(),
+        this.rehearsal.problem(),
+        this.duty.administrators());
   }
 
   /** Answers 200 if the server is the source, 503 otherwise. */

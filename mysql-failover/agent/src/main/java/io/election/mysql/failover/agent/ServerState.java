@@ -21,6 +21,8 @@ import java.util.Objects;
  * @param lagSeconds the lag of the applier, in seconds, at least its delay
  * @param delaySeconds the delay that an operator has set
  * @param acknowledging the number of connected replicas that acknowledge its transactions
+ * @param administrators the users of clients, other than the agent's, that no setting keeps out;
+ *     empty if there are none
  * @param settings what the promise rests on
  * @param connection the id of the connection that read this
  * @param manager the id of the connection by which an agent manages the server
@@ -39,6 +41,7 @@ record ServerState(
     long lagSeconds,
     long delaySeconds,
     int acknowledging,
+    String administrators,
     Preconditions settings,
     long connection,
     long manager) {
@@ -94,6 +97,12 @@ record ServerState(
            FROM performance_schema.replication_applier_configuration) AS delay_seconds,
           (SELECT variable_value FROM performance_schema.global_status
            WHERE variable_name = 'Rpl_semi_sync_source_clients') AS acknowledging,
+          (SELECT GROUP_CONCAT(DISTINCT processlist_user ORDER BY processlist_user SEPARATOR ', ')
+           FROM performance_schema.threads JOIN information_schema.user_privileges
+               ON grantee LIKE CONCAT('''', processlist_user, '''@%%')
+           WHERE name = 'thread/sql/one_connection'
+               AND processlist_user <> SUBSTRING_INDEX(USER(), '@', 1)
+               AND privilege_type IN ('SUPER', 'CONNECTION_ADMIN')) AS administrators,
           CONNECTION_ID() AS connection, %4$s AS manager,
           (%2$s) AS variables, (%3$s) AS problems
       """.formatted(RECEIVER, Preconditions.VARIABLES, Preconditions.PROBLEMS, MANAGER);
@@ -137,6 +146,7 @@ record ServerState(
         Math.max(row.getLong("lag_seconds"), delay),
         delay,
         row.getInt("acknowledging"),
+        text(row, "administrators"),
         Preconditions.of(text(row, "variables"), text(row, "problems")),
         row.getLong("connection"),
         row.getLong("manager"));

@@ -66,8 +66,6 @@ class SourceDuty {
 
   private volatile @Nullable Status status;
 
-  private volatile int acknowledging;
-
   private volatile int required;
 
   /** Why the last attempt to become or stay the source failed; empty if it did not. */
@@ -76,8 +74,8 @@ class SourceDuty {
   /** When enough replicas last acknowledged; used by the agent's thread. */
   private long acknowledgedAt;
 
-  /** The server as last seen; {@code null} before that. Used by the agent's thread. */
-  private @Nullable ServerState state;
+  /** The server as last seen; {@code null} before that. */
+  private volatile @Nullable ServerState state;
 
   /** Whether a switch-over has made the server read-only; used by the agent's thread. */
   private boolean drained;
@@ -133,8 +131,19 @@ class SourceDuty {
   OptionalInt acknowledging() {
     Status status = this.status;
     return status != null && status.role() != Role.PROMOTING
-        ? OptionalInt.of(this.acknowledging)
+        ? OptionalInt.of(seenAcknowledging())
         : OptionalInt.empty();
+  }
+
+  private int seenAcknowledging() {
+    ServerState state = this.state;
+    return state != null ? state.acknowledging() : 0;
+  }
+
+  /** Returns the users of clients of the source that no setting keeps out; empty if none do. */
+  String administrators() {
+    ServerState state = this.state;
+    return state != null && this.status != null ? state.administrators() : "";
   }
 
   /** Returns the number of replicas that must acknowledge; empty if the server is not the source. */
@@ -330,7 +339,7 @@ class SourceDuty {
         }
       }
       if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
-        int before = this.acknowledging;
+        int before = seenAcknowledging();
         try {
           if (!inspect(promotion)) {
             return "its read-only setting was changed by someone else";
@@ -344,11 +353,11 @@ class SourceDuty {
           }
         }
         promotion = announce(promotion);
-        if (!OPEN.equals(this.status) || this.acknowledging < this.required) {
+        if (!OPEN.equals(this.status) || seenAcknowledging() < this.required) {
           probe.forget();
         }
         require(
-            probe.look(this.acknowledging > before),
+            probe.look(seenAcknowledging() > before),
             "it has committed nothing for %s s: its disk may be full, or hang"
                 .formatted(Probe.PATIENCE.toSeconds()));
       }
@@ -409,7 +418,8 @@ class SourceDuty {
         open(promotion);
       }
     } catch (Exception ex) {
-      outcome = "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
+      outcome =
+          "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
       throw ex;
     } finally {
       request
@@ -447,7 +457,6 @@ class SourceDuty {
     String broken = open ? state.settings().brokenBy(needed) : state.settings().unfit();
     require(broken.isEmpty(), "what its promise rests on was changed: " + broken);
     long now = this.clock.getAsLong();
-    this.acknowledging = state.acknowledging();
     if (state.acknowledging() >= needed || !this.registry.paused().isEmpty()) {
       this.acknowledgedAt = now;
     }

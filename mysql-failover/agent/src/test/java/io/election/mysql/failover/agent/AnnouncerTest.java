@@ -69,6 +69,7 @@ class AnnouncerTest {
         delay,
         delay,
         0,
+        "",
         settings,
         1,
         1);

@@ -187,8 +187,12 @@ class CommandPortTest {
 
   @Test
   void thePortOfTheChecksAcceptsNoCommands() throws Exception {
+    when(duty.administrators()).thenReturn("boss");
     start(TOKEN);
-    assertThat(send("GET", this.checks, "/check", "").statusCode()).isEqualTo(200);
+    HttpResponse<String> check = send("GET", this.checks, "/check", "");
+    assertThat(check.statusCode()).isEqualTo(200);
+    assertThat(check.body())
+        .contains("\"failover\":\"too few positions\"", "\"administrators\":\"boss\"");
     for (String path : List.of("/rebuild", "/rebuild/", "//rebuild", "/rebuild;x", "/re%62uild")) {
       HttpResponse<String> refused =
           send("POST", this.checks, path, "{}", "Authorization", BEARER, "Content-Type", JSON);

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Writer.Written;
+import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -126,6 +128,28 @@ class DoorIT {
       patiently().until(rebuilt::isDone);
       administrators.assertHasAcknowledged(this.replica, false);
     }
+  }
+
+  @Test
+  void theUsersThatNoSettingKeepsOutAreKnownWhileTheyAreConnected() throws Exception {
+    assertThat(this.agent.state().administrators()).isEmpty();
+    this.source.execute(
+        "CREATE USER boss IDENTIFIED BY '%1$s', chief IDENTIFIED BY '%1$s', clerk IDENTIFIED BY '%1$s'"
+            .formatted(ReplicationSet.PASSWORD),
+        "GRANT CONNECTION_ADMIN ON *.* TO boss",
+        "GRANT SUPER ON *.* TO chief",
+        "GRANT ALL ON orders.* TO clerk");
+    Connection boss = connect("boss");
+    connect("clerk");
+    assertThat(this.agent.state().administrators()).isEqualTo("boss");
+    connect("chief");
+    assertThat(this.agent.state().administrators()).isEqualTo("boss, chief");
+    boss.close();
+    patiently().until(() -> this.agent.state().administrators().equals("chief"));
+  }
+
+  private Connection connect(String user) throws SQLException {
+    return DriverManager.getConnection(this.source.url(), user, ReplicationSet.PASSWORD);
   }
 
   /** A statement that cannot be ended keeps the server from becoming read-only. */

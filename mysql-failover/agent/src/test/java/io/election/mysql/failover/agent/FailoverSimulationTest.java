@@ -168,6 +168,7 @@ class FailoverSimulationTest {
           0,
           0,
           0,
+          "",
           CandidacyTest.FIT,
           1,
           1);

@@ -35,6 +35,7 @@ class PromotionTest {
         0,
         0,
         0,
+        "",
         CandidacyTest.FIT,
         1,
         1);
