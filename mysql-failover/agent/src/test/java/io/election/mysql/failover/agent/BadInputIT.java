@@ -143,7 +143,7 @@ class BadInputIT {
           .as("replicas of %s", source())
           .hasSize(2);
     });
-    patiently().untilAsserted(() -> {
+    patiently().ignoreExceptions().untilAsserted(() -> {
       String term = term(source().orElseThrow());
       for (String name : SERVERS) {
         assertThat(term(name)).as("applied by %s", name).isEqualTo(term);
