@@ -117,12 +117,15 @@ class DoorIT {
   void nobodyIsAnsweredByAServerThatIsRebuilt() throws Exception {
     try (Administrators administrators = new Administrators()) {
       this.agent.fence();
+      this.replica.execute("STOP REPLICA IO_THREAD");
       assumeTrue(this.source.cutOffFrom(this.replica), "no packet filter");
       Future<Void> rebuilt = VitalThread.start("rebuild", () -> {
         this.agent.rebuild(this.replica.host() + ":3306", "replica", ReplicationSet.PASSWORD);
         return null;
       });
-      patiently().until(() -> this.source.query("SELECT @@GLOBAL.super_read_only").equals("0"));
+      patiently()
+          .ignoreExceptions()
+          .until(() -> this.source.query("SELECT @@GLOBAL.super_read_only").equals("0"));
       TimeUnit.SECONDS.sleep(3); // the time for clients to connect again
       this.source.reachAll();
       patiently().until(rebuilt::isDone);
@@ -209,7 +212,7 @@ class DoorIT {
 
     private final List<Writer> writers = LongStream.range(0, CLIENTS)
         .mapToObj(
-            (i) -> Writer.administrator(DoorIT.this.source, i * IDS_PER_CLIENT))
+            (i) -> Writer.administrator(DoorIT.this.source, i * IDS_PER_CLIENT, Duration.ZERO))
         .toList();
 
     Administrators() {

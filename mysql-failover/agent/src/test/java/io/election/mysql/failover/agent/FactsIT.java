@@ -94,7 +94,7 @@ class FactsIT {
     assertThat(this.source.ids()).contains(ACKNOWLEDGED);
   }
 
-  /** What may happen to the replica that alone acknowledged a transaction. */
+  /** What may happen to a replica that alone acknowledged a transaction. */
   enum Happens {
     RESTART("not counted") {
       @Override

@@ -38,7 +38,7 @@ import org.awaitility.core.ConditionTimeoutException;
 
 /**
  * Servers, each with an agent in a JVM of its own, a proxy to etcd for each agent, and for each
- * server a writer that writes whenever it can, and a sampler.
+ * server two writers that write whenever they can, one of them as root, and a sampler.
  */
 final class FailoverSet implements AutoCloseable {
 
@@ -49,7 +49,7 @@ final class FailoverSet implements AutoCloseable {
 
   private static final Duration PAUSE = Duration.ofMillis(4);
 
-  private static final long IDS_PER_SERVER = 1_000_000_000L;
+  private static final long IDS_PER_WRITER = 1_000_000_000L;
 
   /** How many replicas acknowledge. */
   final int acknowledging;
@@ -94,7 +94,9 @@ final class FailoverSet implements AutoCloseable {
       this.agents.put(
           server.name, new AgentProcess(arguments, folder.resolve(server.name + "-agent.log")));
       this.writers.add(
-          new Writer(() -> Optional.of(server), this.writers.size() * IDS_PER_SERVER, PAUSE));
+          new Writer(() -> Optional.of(server), this.writers.size() * IDS_PER_WRITER, PAUSE));
+      this.writers.add(Writer.administrator(
+          server, this.writers.size() * IDS_PER_WRITER, PAUSE.multipliedBy(5)));
       this.samplers.add(new Sampler(server));
     }
     until("initialized", () -> {
@@ -401,8 +403,10 @@ final class FailoverSet implements AutoCloseable {
   private void rebuild(Map<String, Status> statuses) {
     statuses.forEach((name, status) -> {
       long now = System.nanoTime();
-      if (status.role() == Role.REFUSED && !this.rebuilt.containsKey(name) && rebuild(name)) {
-        this.rebuilt.put(name, now);
+      if (status.role() == Role.REFUSED
+          && this.refusals.stream().noneMatch((each) -> each.startsWith(name + ":"))
+          && rebuild(name)) {
+        this.rebuilt.putIfAbsent(name, now);
         this.refusals.add(name + ": " + status.reason());
       }
     });
@@ -416,7 +420,7 @@ final class FailoverSet implements AutoCloseable {
     }
   }
 
-  private void until(String what, Callable<Boolean> condition) {
+  void until(String what, Callable<Boolean> condition) {
     try {
       await(what).atMost(this.patience).pollInterval(Duration.ofMillis(200)).until(condition);
     } catch (ConditionTimeoutException ex) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -95,7 +96,7 @@ enum Fault {
   PROMOTING_AGENT_KILLED {
     @Override
     void strike(FailoverSet set, String source, Random random) {
-      List<String> step = STEPS.get(random.nextInt(STEPS.size()));
+      List<String> step = any(STEPS, random);
       System.out.printf("After %s%n", step);
       try (FailoverSet.Traps traps = set.trapAgents(source, step, false)) {
         set.set.get(source).kill();
@@ -108,7 +109,7 @@ enum Fault {
   PROMOTING_AGENT_PAUSED {
     @Override
     void strike(FailoverSet set, String source, Random random) {
-      List<String> step = STEPS.get(random.nextInt(STEPS.size()));
+      List<String> step = any(STEPS, random);
       System.out.printf("After %s%n", step);
       try (FailoverSet.Traps traps = set.trapAgents(source, step, true)) {
         set.set.get(source).kill();
@@ -234,6 +235,132 @@ enum Fault {
       set.etcd.send(Signal.CONT);
     }
   },
+  /** What the replicas acknowledged that lose their relay logs is nowhere but on the source. */
+  RELAY_LOG_LOST {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      List<String> replicas = shuffledReplicas(set, source, random);
+      leaveBehind(set, replicas.subList(set.acknowledging, replicas.size()));
+      set.awaitWrites(source::equals);
+      for (String name : replicas.subList(0, random.nextInt(1, set.acknowledging + 1))) {
+        FactsIT.Happens happens = any(List.of(FactsIT.Happens.values()), random);
+        System.out.printf("%s of %s%n", happens, name);
+        set.agents.get(name).send(Signal.STOP);
+        set.set.get(name).execute("STOP REPLICA SQL_THREAD");
+        if (random.nextBoolean()) {
+          set.set.get(source).kill(); // otherwise it loses them while it serves
+        }
+        happens.to(set.set.get(name));
+      }
+      set.set.get(source).kill();
+      replicas.forEach((name) -> set.agents.get(name).send(Signal.CONT));
+      passLongerThanALease(random);
+    }
+  },
+  /** The backup has what was acknowledged before, and its server's name that of a replica. */
+  BACKUP_RESTORED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      List<String> replicas = shuffledReplicas(set, source, random);
+      List<String> restored = replicas.subList(0, random.nextInt(1, set.acknowledging + 1));
+      for (String name : restored) {
+        set.agents.get(name).close();
+        set.rebuilt.put(name, System.nanoTime());
+        try (MysqlServer server = set.set.get(name).managed()) {
+          server.rebuild(set.set.get(source).host() + ":3306", "replica", ReplicationSet.PASSWORD);
+        } catch (SQLException ex) {
+          // It shuts down.
+        }
+        set.until("cloned", () -> !set.set.get(name).isRunning());
+        if (random.nextBoolean()) {
+          set.set.get(name).changeUuid(UUID.randomUUID().toString());
+        }
+      }
+      List<String> others = replicas.subList(restored.size(), replicas.size());
+      leaveBehind(set, others.subList(Math.min(set.acknowledging, others.size()), others.size()));
+      pass(random.nextInt(1_000));
+      set.set.get(source).kill();
+      String lost = any(others, random); // it may be the only one that has acknowledged
+      System.out.printf("%s, without %s%n", restored, lost);
+      set.set.get(lost).kill();
+      restored.forEach((name) -> set.set.get(name).startAgain());
+      restored.forEach((name) -> set.agents.get(name).start());
+      others.forEach((name) -> set.agents.get(name).send(Signal.CONT));
+      passLongerThanALease(random);
+    }
+  },
+  SETTING_CHANGED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      String setting = any(SETTINGS, random);
+      String server = random.nextInt(4) == 0 ? replica(set, source, random) : source;
+      boolean killed = random.nextBoolean();
+      System.out.printf("%s on %s%s%n", setting, server, killed ? ", which is killed then" : "");
+      set.set.get(server).execute("SET GLOBAL " + setting);
+      pass(random.nextInt(2_500, 6_000)); // an agent has two seconds
+      if (killed) {
+        set.set.get(server).kill();
+      } else {
+        set.until("set right", () -> {
+          try {
+            set.set
+                .get(server)
+                .execute(
+                    "SET GLOBAL sync_binlog = 1", "SET GLOBAL rpl_semi_sync_replica_enabled = ON");
+            return true;
+          } catch (SQLException ex) {
+            return !set.set.get(server).isRunning();
+          }
+        });
+      }
+    }
+  },
+  REPLICAS_DELAYED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      List<String> replicas = shuffledReplicas(set, source, random);
+      List<String> delayed = replicas.subList(0, random.nextInt(1, replicas.size() + 1));
+      System.out.println("Of " + delayed);
+      delay(set, delayed, 300);
+      pass(random.nextInt(3_000));
+      set.set.get(source).kill();
+      passLongerThanALease(random);
+      delay(set, delayed, 0);
+    }
+
+    private void delay(FailoverSet set, List<String> servers, int seconds) throws SQLException {
+      for (String name : servers) {
+        set.agents.get(name).send(Signal.STOP);
+        set.set
+            .get(name)
+            .execute(
+                "STOP REPLICA SQL_THREAD",
+                "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = " + seconds,
+                "START REPLICA SQL_THREAD");
+        set.agents.get(name).send(Signal.CONT);
+      }
+    }
+  },
+  REPLICATION_STOPPED_IN_A_LOOP {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      Server replica = set.set.get(replica(set, source, random));
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(random.nextInt(5_000, 9_000));
+      long kill = end - TimeUnit.SECONDS.toNanos(random.nextInt(3, 6));
+      boolean killed = false;
+      while (end - System.nanoTime() > 0) {
+        try {
+          replica.execute("STOP REPLICA");
+        } catch (SQLException ex) {
+          // It may be connecting, or the source.
+        }
+        if (!killed && kill - System.nanoTime() < 0) {
+          killed = true;
+          set.set.get(source).kill();
+        }
+      }
+    }
+  },
   SWITCH_OVER {
     @Override
     void strike(FailoverSet set, String source, Random random) throws Exception {
@@ -257,12 +384,23 @@ enum Fault {
       List.of("insert into mysql_failover.promotion"),
       List.of("global read_only = off"));
 
+  private static final List<String> SETTINGS = List.of(
+      "rpl_semi_sync_source_enabled = OFF",
+      "rpl_semi_sync_source_timeout = 1000",
+      "rpl_semi_sync_source_wait_no_replica = OFF",
+      "rpl_semi_sync_source_wait_for_replica_count = 1",
+      "rpl_semi_sync_replica_enabled = OFF",
+      "sync_binlog = 0");
+
   /** Injects the fault, and repairs at least what a restart would not repair. */
   abstract void strike(FailoverSet set, String source, Random random) throws Exception;
 
   private static String replica(FailoverSet set, String source, Random random) {
-    List<String> replicas = replicas(set, source);
-    return replicas.get(random.nextInt(replicas.size()));
+    return any(replicas(set, source), random);
+  }
+
+  private static <T> T any(List<T> some, Random random) {
+    return some.get(random.nextInt(some.size()));
   }
 
   private static List<String> replicas(FailoverSet set, String source) {

@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
@@ -147,7 +148,11 @@ final class ReplicationSet implements AutoCloseable {
     }
 
     void kill() {
-      docker().killContainerCmd(containerId()).exec();
+      try {
+        docker().killContainerCmd(containerId()).exec();
+      } catch (ConflictException ex) {
+        // Its guard has shut it down.
+      }
     }
 
     void pause() {

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -21,10 +22,13 @@ final class Writer implements AutoCloseable {
 
   private static final Duration RETRY = Duration.ofMillis(10);
 
+  private static final AtomicInteger CONNECTIONS = new AtomicInteger();
+
   /**
    * An acknowledged transaction.
    *
-   * @param connection the number of the connection; no connection outlives a demotion of its server
+   * @param connection the number of the connection, among those of all writers; no connection
+   *     outlives a demotion of its server
    * @param began when it was sent, by the monotonic clock
    * @param at when the answer was received, by the same clock
    */
@@ -70,14 +74,14 @@ final class Writer implements AutoCloseable {
   }
 
   /** Creates a writer that no setting of a server keeps out. */
-  static Writer administrator(Server server, long firstId) {
+  static Writer administrator(Server server, long firstId, Duration pause) {
     return new Writer(
-        firstId, Duration.ZERO, "root", () -> Optional.of(new Address(server.name, server.url())));
+        firstId, pause, "root", () -> Optional.of(new Address(server.name, server.url())));
   }
 
   private void run() {
     @Nullable Connection connection = null;
-    int connections = 0;
+    int number = 0;
     String server = "";
     while (!this.ended) {
       try {
@@ -88,7 +92,7 @@ final class Writer implements AutoCloseable {
             continue;
           }
           server = found.get().name();
-          connections++;
+          number = CONNECTIONS.incrementAndGet();
           connection = DriverManager.getConnection(
               found.get().url() + "&socketTimeout=2000", this.user, ReplicationSet.PASSWORD);
         }
@@ -97,7 +101,7 @@ final class Writer implements AutoCloseable {
         try (Statement statement = connection.createStatement()) {
           statement.execute("INSERT INTO orders.written VALUES (" + this.id + ")");
         }
-        add(new Written(this.id, server, connections, began, System.nanoTime()));
+        add(new Written(this.id, server, number, began, System.nanoTime()));
         LockSupport.parkNanos(this.pause.toNanos());
       } catch (SQLException ex) {
         close(connection);
