@@ -121,7 +121,7 @@ class ServerGuardIT {
   /** The agent died while promoting or demoting the server. */
   @Test
   void aServerToWhichOnlyAnAdministratorCanWriteEndsToo() throws Exception {
-    this.agent.openForWrites(1, "a", 0, in(SILENCE));
+    this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
     this.server.execute("SET GLOBAL read_only = ON");
     ServerState state = this.agent.state();
     assertThat(state.superReadOnly()).isFalse();
