@@ -17,15 +17,15 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ApplicationContextEvent;
-import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.ContextStartedEvent;
-import org.springframework.context.event.ContextStoppedEvent;
+import org.springframework.core.annotation.Order;
 
 /**
  * The beans of an application context that run while this node leads. They may start once the
  * context is refreshed, and stop before anything else of it does, while this node keeps its lease.
  */
+@Order(Integer.MIN_VALUE)
 public final class LeaderBoundBeans
     implements SmartLifecycle,
         ApplicationListener<ApplicationContextEvent>,
@@ -117,7 +117,7 @@ public final class LeaderBoundBeans
     }
     if (event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent) {
       open();
-    } else if (event instanceof ContextStoppedEvent || event instanceof ContextClosedEvent) {
+    } else {
       close(event.getApplicationContext());
     }
   }

@@ -48,6 +48,7 @@ import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
@@ -56,6 +57,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
+import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.integration.config.EnableIntegration;
 import org.springframework.integration.dsl.IntegrationFlow;
@@ -169,6 +171,28 @@ class LeaderBoundTest {
           .until(() -> Thread.getAllStackTraces().keySet().stream()
               .noneMatch((thread) -> thread.getName().equals("election-leader-bound")
                   && thread.getContextClassLoader() == loader));
+    }
+  }
+
+  /** Spring calls no further listener then. */
+  @Test
+  void aListenerThatFailsAtTheCloseKeepsNothingRunning() {
+    AtomicReference<LeaderBoundBeans> beans = new AtomicReference<>();
+    this.leader
+        .withBean(Failing.class)
+        .withBean(LeaderTask.class, () -> () -> () -> {})
+        .run((context) -> {
+          awaitState(context, "running");
+          beans.set(context.getBean(LeaderBoundBeans.class));
+        });
+    assertThat(beans.get().of("default")).noneMatch(LeaderBoundStatus::isRunning);
+  }
+
+  private static final class Failing implements ApplicationListener<ContextClosedEvent> {
+
+    @Override
+    public void onApplicationEvent(ContextClosedEvent event) {
+      throw new IllegalStateException("expected");
     }
   }
 
