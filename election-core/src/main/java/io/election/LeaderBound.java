@@ -31,6 +31,9 @@ import java.lang.annotation.Target;
  * pause. If it does not run for {@code as.election.leader-bound.start-timeout}, the node hands the
  * leadership on.
  *
+ * <p>Spring itself starts every life cycle of a context that is stopped and started again without a
+ * close: the bean then runs for up to a second on a node that does not lead.
+ *
  * <p>Start-up fails, and names the bean, if it is none of these types, is started by Spring, or is
  * no singleton.
  */
