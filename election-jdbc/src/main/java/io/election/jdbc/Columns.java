@@ -38,7 +38,7 @@ final class Columns {
   static void requireWritable(ResultSet row, int column) throws SQLException {
     String settings = string(row, column);
     if (!settings.isEmpty()) {
-      throw new SQLException(settings, SqlErrors.READ_ONLY_SERVER);
+      throw new SQLException(settings, SqlError.READ_ONLY_SERVER);
     }
   }
 }

@@ -199,10 +199,10 @@ public final class CommitFence {
           return true;
         }
       } catch (SQLException ex) {
-        if (SqlErrors.isInterrupted(ex)) {
+        if (SqlError.isInterrupted(ex)) {
           throw unconfirmed(ex, dialect, nodeId, term.getKey(), term.getValue());
         }
-        if (!SqlErrors.isOutOfReach(ex)) {
+        if (!SqlError.OUT_OF_REACH.is(ex)) {
           throw ex;
         }
       }
@@ -217,7 +217,7 @@ public final class CommitFence {
     try {
       entry = read(connection, serviceId, term, ifBounded);
     } catch (SQLException ex) {
-      if (SqlErrors.isInterrupted(ex) || SqlErrors.isMissingTable(ex)) {
+      if (SqlError.isInterrupted(ex) || SqlError.MISSING_TABLE.is(ex)) {
         throw unconfirmed(ex, dialect(connection), nodeId, serviceId, term);
       }
       throw ex;
@@ -249,14 +249,14 @@ public final class CommitFence {
   private static LeadershipLostException unconfirmed(
       SQLException ex, Dialect dialect, String nodeId, String serviceId, long term) {
     String reason = "could not be confirmed (%s)";
-    if (SqlErrors.isLockTrouble(ex)) {
+    if (SqlError.isLockTrouble(ex)) {
       reason = "could not be confirmed while another node was taking over (%s)";
-    } else if (SqlErrors.isMissingTable(ex)) {
+    } else if (SqlError.MISSING_TABLE.is(ex)) {
       reason =
           "could not be confirmed (%s; as.election.%s.commit-fence=false switches this check off)";
     }
     return new LeadershipLostException(
-        serviceId, nodeId, term, reason.formatted(SqlErrors.text(ex), dialect.shortName()), ex);
+        serviceId, nodeId, term, reason.formatted(SqlError.text(ex), dialect.shortName()), ex);
   }
 
   private @Nullable FenceEntry read(
@@ -292,7 +292,7 @@ public final class CommitFence {
       if (!this.warned.getAndSet(true)) {
         log.warn(
             "The session's time-outs could not be restored after a leader-only transaction ({}). The connection is aborted, so that nothing else runs with the changed time-outs; the transaction is not affected if it was committed",
-            SqlErrors.text(ex));
+            SqlError.text(ex));
       }
       log.debug("The session's time-outs could not be restored", ex);
       abort(connection);

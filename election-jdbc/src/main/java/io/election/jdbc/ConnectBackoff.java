@@ -85,7 +85,7 @@ final class ConnectBackoff {
           : Wait.of(login, now, refusal, failure, 0, now);
     }
     // A server that answers refused logins late may do so only after the time-out.
-    return before != null && SqlErrors.isTimeout(failure)
+    return before != null && SqlError.isTimeout(failure)
         ? before.refused(login, now, before.refusal(), before.failure())
         : before;
   }

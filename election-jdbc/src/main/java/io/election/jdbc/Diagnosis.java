@@ -1,8 +1,8 @@
 package io.election.jdbc;
 
-import static io.election.jdbc.SqlErrors.has;
-import static io.election.jdbc.SqlErrors.sqlState;
-import static io.election.jdbc.SqlErrors.text;
+import static io.election.jdbc.SqlError.has;
+import static io.election.jdbc.SqlError.sqlState;
+import static io.election.jdbc.SqlError.text;
 
 import io.election.store.LeaseStoreException;
 import java.net.ConnectException;
@@ -12,21 +12,10 @@ import java.security.cert.CertificateException;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
 import java.time.Duration;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Explains the errors of servers and drivers to operators, and what to do about them. */
 final class Diagnosis {
-
-  /** Read-only are the server, the transaction, a table, the engine or the schema. */
-  private static final Set<String> READ_ONLY =
-      Set.of(SqlErrors.READ_ONLY_SERVER, "1290", "1792", "1836", "1036", "1874", "1881", "3989");
-
-  private static final Set<String> TOO_MANY = Set.of("1040", "1203", SqlErrors.USER_LIMIT, "53300");
-  private static final Set<String> DENIED = Set.of(
-      "1044", "1045", "1251", "1524", "1698", "1820", "1862", "3118", "3879", "4151", "28P01",
-      "28000");
-  private static final Set<String> NO_DATABASE = Set.of("1049", "3D000");
 
   private Diagnosis() {}
 
@@ -67,14 +56,14 @@ final class Diagnosis {
 
   private static String explain(
       Throwable ex, ElectionDatabase database, @Nullable Session session, String bound) {
-    String key = SqlErrors.key(ex);
+    String key = SqlError.key(ex);
     Dialect dialect = database.dialect();
     String where = database.location();
-    if (SqlErrors.isMissingTable(ex)) {
+    if (SqlError.MISSING_TABLE.is(ex)) {
       return "A table is missing in %s (%s). No node can lead until it is restored. Run:\n%s"
           .formatted(where, text(ex), dialect.ddl().all());
     }
-    if (SqlErrors.isMissingColumn(ex)) {
+    if (SqlError.MISSING_COLUMN.is(ex)) {
       return "A table in %s lacks a column (%s). Compare it with this definition, and add what is missing:\n%s"
           .formatted(where, text(ex), dialect.ddl().all());
     }
@@ -82,7 +71,7 @@ final class Diagnosis {
     if (particular != null) {
       return particular;
     }
-    if (SqlErrors.NO_RIGHT.contains(key)) {
+    if (SqlError.MISSING_RIGHT.is(ex)) {
       return "The database user lacks a right in %s (%s). Run as an administrator:\n%s"
           .formatted(
               where,
@@ -91,23 +80,23 @@ final class Diagnosis {
                   session != null ? session.schema() : null,
                   session != null ? session.account() : null));
     }
-    if (NO_DATABASE.contains(key)) {
+    if (SqlError.MISSING_DATABASE.is(ex)) {
       return "The database does not exist: %s (%s). Create it, or correct the URL."
           .formatted(where, text(ex));
     }
-    if (DENIED.contains(key)) {
+    if (SqlError.DENIED.is(ex)) {
       return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. %s"
           .formatted(where, text(ex), retry(database));
     }
-    if (READ_ONLY.contains(key) || isStandby(key, text(ex))) {
+    if (SqlError.READ_ONLY.is(ex) || isStandby(key, text(ex))) {
       return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait; otherwise switch off what is named here."
           .formatted(where, text(ex));
     }
-    if (TOO_MANY.contains(key)) {
+    if (SqlError.TOO_MANY.is(ex)) {
       return "%s has no connection left (%s). Raise max_connections or max_user_connections, let applications use fewer, or set as.election.%s.hand-back-signals=false on all nodes: then a follower needs one connection, not two."
           .formatted(where, text(ex), dialect.shortName());
     }
-    if (SqlErrors.isLockTrouble(ex)) {
+    if (SqlError.isLockTrouble(ex)) {
       return locked("a row of the election (" + text(ex) + ")", database);
     }
     if (has(ex, CertificateNotYetValidException.class)
@@ -126,7 +115,7 @@ final class Diagnosis {
       return "%s cannot be reached (%s). Is the server running, and do host and port match the URL?"
           .formatted(where, reason(ex));
     }
-    if (SqlErrors.isTimeout(ex)) {
+    if (SqlError.isTimeout(ex)) {
       return "%s did not answer within %s. The server is down, overloaded or cut off, or a row is locked."
           .formatted(where, bound);
     }
@@ -134,10 +123,10 @@ final class Diagnosis {
       return "The connection to %s was lost (%s). The next call opens another."
           .formatted(where, text(ex));
     }
-    if (!SqlErrors.isOfDatabase(ex) || key.isEmpty()) {
+    if (!SqlError.isOfDatabase(ex) || key.isEmpty()) {
       return "%s: %s.".formatted(where, text(ex));
     }
-    int code = SqlErrors.code(ex);
+    int code = SqlError.code(ex);
     return "%s: %sSQL state %s: %s."
         .formatted(where, code != 0 ? "error " + code + ", " : "", sqlState(ex), text(ex));
   }
@@ -155,7 +144,7 @@ final class Diagnosis {
   /** The driver's message and that of the network, which names the cause. */
   private static String reason(Throwable ex) {
     String text = text(ex);
-    String message = SqlErrors.root(ex).getMessage();
+    String message = SqlError.root(ex).getMessage();
     return message == null || text.contains(message) ? text : text + ": " + message;
   }
 }

@@ -157,7 +157,7 @@ interface Dialect {
   /**
    * Explains an error that only this product has.
    *
-   * @param error what identifies it; see {@link SqlErrors#key}
+   * @param error what identifies it; see {@link SqlError#key}
    * @param where the database
    * @param text the server's message
    * @param retry when the login is tried again

@@ -196,7 +196,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
         return Optional.empty();
       }
     } catch (SQLException ex) {
-      if (SqlErrors.isDuplicateKey(ex)) {
+      if (SqlError.DUPLICATE_KEY.is(ex)) {
         return Optional.empty();
       }
       throw ex;

@@ -150,7 +150,7 @@ final class LeaderElectionSchema {
     try {
       session.dialect().checkRights(session);
     } catch (SQLException ex) {
-      if (!SqlErrors.isMissingDdlRight(ex)) {
+      if (!SqlError.MISSING_DDL_RIGHT.is(ex)) {
         throw ex;
       }
       if (!tables.isDispensable(missing)) {
@@ -198,7 +198,7 @@ final class LeaderElectionSchema {
       }
       return true;
     } catch (SQLException | RuntimeException ex) {
-      if (SqlErrors.isMissingDdlRight(ex)) {
+      if (SqlError.MISSING_DDL_RIGHT.is(ex)) {
         throw withoutRights(missing, ex);
       }
       if (attempt >= ATTEMPTS || !isWorthAnotherAttempt(ex)) {
@@ -213,7 +213,7 @@ final class LeaderElectionSchema {
   private ElectionSetupException withoutRights(List<String> missing, Throwable cause) {
     return new ElectionSetupException(
         "The tables of the election in %s are not complete, and the database user may not create them (%s)."
-            .formatted(this.database.location(), SqlErrors.text(cause)),
+            .formatted(this.database.location(), SqlError.text(cause)),
         "%s; or run this as a user who may, and set as.election.%s.schema=validate:\n%s"
             .formatted(
                 this.database.dialect().rightsToCreate(),
@@ -227,9 +227,9 @@ final class LeaderElectionSchema {
    * without an SQL error, for instance because its own history is no longer empty.
    */
   private static boolean isWorthAnotherAttempt(Exception ex) {
-    return SqlErrors.isMadeByAnother(ex)
-        || SqlErrors.isLockTrouble(ex)
-        || !SqlErrors.isOfDatabase(ex);
+    return SqlError.MADE_BY_ANOTHER.is(ex)
+        || SqlError.isLockTrouble(ex)
+        || !SqlError.isOfDatabase(ex);
   }
 
   private static void pause() throws LeaseStoreException {

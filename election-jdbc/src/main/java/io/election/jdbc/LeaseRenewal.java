@@ -93,7 +93,7 @@ final class LeaseRenewal {
     try {
       return session.update(new Together(stamp, nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
-      if (SqlErrors.isLockTrouble(ex)) {
+      if (SqlError.isLockTrouble(ex)) {
         // Outside a transaction the server has undone the statement and released its locks.
         log.debug("The leases could not be renewed together", ex);
         return false;

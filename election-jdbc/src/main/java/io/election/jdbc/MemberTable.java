@@ -50,7 +50,7 @@ final class MemberTable {
     UnusableException(SQLException cause) {
       super(
           "the table leader_election_member cannot be used (%s). Create it with the last statement for your database in docs/ddl.md, and grant SELECT, INSERT, UPDATE and DELETE on it."
-              .formatted(SqlErrors.text(cause)),
+              .formatted(SqlError.text(cause)),
           cause.getSQLState(),
           cause.getErrorCode(),
           cause);
@@ -126,7 +126,7 @@ final class MemberTable {
           """.formatted(session.isUsable()), parameters.toArray());
     } catch (SQLException ex) {
       // Another process with this name has just written the row.
-      if (!SqlErrors.isDuplicateKey(ex)) {
+      if (!SqlError.DUPLICATE_KEY.is(ex)) {
         throw ex;
       }
     }
@@ -312,8 +312,8 @@ final class MemberTable {
   }
 
   private static boolean isUnusable(SQLException ex) {
-    return SqlErrors.isMissingTable(ex)
-        || SqlErrors.isMissingRight(ex)
-        || SqlErrors.isMissingColumn(ex);
+    return SqlError.MISSING_TABLE.is(ex)
+        || SqlError.MISSING_RIGHT.is(ex)
+        || SqlError.MISSING_COLUMN.is(ex);
   }
 }

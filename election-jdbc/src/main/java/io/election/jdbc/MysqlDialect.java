@@ -328,7 +328,7 @@ enum MysqlDialect implements Dialect {
     try {
       session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
     } catch (SQLException ex) {
-      if (!SqlErrors.isMissingTable(ex)) {
+      if (!SqlError.MISSING_TABLE.is(ex)) {
         throw ex;
       }
     }
@@ -371,7 +371,7 @@ enum MysqlDialect implements Dialect {
       return "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%s"
           .formatted(where, text, MysqlTables.DDL.all());
     }
-    if (error.equals(SqlErrors.USER_LIMIT) && !text.contains("max_user_connections")) {
+    if (error.equals(SqlError.USER_LIMIT) && !text.contains("max_user_connections")) {
       return "%s allows the account no more of that in this hour (%s). Raise that limit, 0 is none: ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0."
           .formatted(where, text);
     }
@@ -380,7 +380,7 @@ enum MysqlDialect implements Dialect {
           .formatted(where, text, retry);
     }
     return switch (error) {
-      case SqlErrors.GROUP_CONFLICT ->
+      case "3101" ->
         "A write to the same row through another member of %s came first (%s). This is harmless while it is rare; it ends when all nodes write to one member."
             .formatted(where, error);
       case "1665" ->

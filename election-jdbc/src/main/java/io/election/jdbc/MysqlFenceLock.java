@@ -58,11 +58,11 @@ record MysqlFenceLock(String readOnly) implements FenceLock {
     try {
       return read(connection, history, serviceId, term, hint, condition + " FOR SHARE NOWAIT");
     } catch (SQLException ex) {
-      if (SqlErrors.isSyntax(ex)) {
+      if (SqlError.SYNTAX.is(ex)) {
         // A proxy in front of MariaDB may report a version of MySQL.
         return read(connection, history, serviceId, term, "", condition + MARIADB_LOCK);
       }
-      if (!SqlErrors.isLockedNow(ex)) {
+      if (!SqlError.LOCKED_NOW.is(ex)) {
         throw ex;
       }
     }

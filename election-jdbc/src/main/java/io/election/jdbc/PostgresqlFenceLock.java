@@ -39,10 +39,10 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
             """.formatted(SAVEPOINT, restSeconds, select));
       } catch (SQLException ex) {
         undo(statement, ex);
-        if (SqlErrors.key(ex).equals(SqlErrors.READ_ONLY_SERVER) && !hasWritten(statement)) {
+        if (SqlError.key(ex).equals(SqlError.READ_ONLY_SERVER) && !hasWritten(statement)) {
           return unlocked(statement, select, TRANSACTION);
         }
-        if (SqlErrors.isConflict(ex)) {
+        if (SqlError.CONFLICT.is(ex)) {
           return unlocked(statement, select, "");
         }
         throw ex;

@@ -60,30 +60,30 @@ enum Refusal {
    * @return the refusal; {@code null} if it is none
    */
   static @Nullable Refusal of(Throwable failure, boolean ofDriver) {
-    String key = SqlErrors.key(failure);
-    if (key.equals(SqlErrors.USER_LIMIT)) {
-      return SqlErrors.text(failure).contains("max_user_connections") ? CROWDED : QUOTA;
+    String key = SqlError.key(failure);
+    if (key.equals(SqlError.USER_LIMIT)) {
+      return SqlError.text(failure).contains("max_user_connections") ? CROWDED : QUOTA;
     }
     for (Refusal refusal : values()) {
       if (refusal.codes.contains(key)) {
         return refusal;
       }
     }
-    if (SqlErrors.has(failure, CertificateException.class)) {
+    if (SqlError.has(failure, CertificateException.class)) {
       return CERTIFICATE;
     }
-    if (key.equals("28000") && NOT_ADMITTED.matcher(SqlErrors.text(failure)).find()) {
+    if (key.equals("28000") && NOT_ADMITTED.matcher(SqlError.text(failure)).find()) {
       return ACCOUNT;
     }
     // What the driver itself raises has no number, or with MariaDB's driver a negative one.
     // PostgreSQL's does so too when it has waited long enough, and its servers count no logins.
     boolean brokenOff = ofDriver
         && !failure.getClass().getName().startsWith("org.postgresql.")
-        && SqlErrors.code(failure) <= 0
-        && !SqlErrors.ofServer(SqlErrors.sqlState(failure))
+        && SqlError.code(failure) <= 0
+        && !SqlError.ofServer(SqlError.sqlState(failure))
         && failure instanceof SQLException
-        && !SqlErrors.has(failure, IOException.class);
-    return brokenOff || SqlErrors.sqlState(failure).startsWith("28") ? LOGIN : null;
+        && !SqlError.has(failure, IOException.class);
+    return brokenOff || SqlError.sqlState(failure).startsWith("28") ? LOGIN : null;
   }
 
   /**

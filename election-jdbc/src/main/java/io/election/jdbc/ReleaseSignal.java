@@ -64,10 +64,10 @@ final class ReleaseSignal {
     try {
       work.apply(session);
     } catch (SQLException ex) {
-      if (SqlErrors.isConnectionLost(ex)) {
+      if (SqlError.isConnectionLost(ex)) {
         log.debug("The connection was lost with a signal", ex);
         this.connection.drop();
-      } else if (!SqlErrors.isRefusal(ex)) {
+      } else if (!SqlError.isRefusal(ex)) {
         log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
         // What may have been prepared ends together with the connection.
         this.connection.drop();
@@ -77,7 +77,7 @@ final class ReleaseSignal {
         log.info(
             "{} does not let leaders signal that they hand a lease back ({}): followers notice it at their next poll, within a renew interval",
             this.database.location(),
-            SqlErrors.text(ex));
+            SqlError.text(ex));
       }
     }
   }

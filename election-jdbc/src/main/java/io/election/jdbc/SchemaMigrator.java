@@ -90,7 +90,7 @@ final class SchemaMigrator {
     try {
       flyway.migrate();
     } catch (FlywayException ex) {
-      if (SqlErrors.isOfDatabase(ex) || !hasFailed(flyway)) {
+      if (SqlError.isOfDatabase(ex) || !hasFailed(flyway)) {
         throw ex;
       }
       flyway.repair();

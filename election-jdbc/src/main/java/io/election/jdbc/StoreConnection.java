@@ -62,10 +62,10 @@ final class StoreConnection {
     } catch (MemberTable.UnusableException ex) {
       // The server has answered, and the leases do not need that table.
       this.lastUse = System.nanoTime();
-      throw new LeaseStoreException(SqlErrors.text(ex), ex);
+      throw new LeaseStoreException(SqlError.text(ex), ex);
     } catch (SQLException ex) {
       drop();
-      if (SqlErrors.isMissingTable(ex) || SqlErrors.isMissingColumn(ex)) {
+      if (SqlError.MISSING_TABLE.is(ex) || SqlError.MISSING_COLUMN.is(ex)) {
         this.schema.recheck();
       }
       String bound = Diagnosis.bound(this.operationTimeout, this.operationTimeout);

@@ -107,7 +107,7 @@ final class TermHistory {
           claim.reason().name());
       return true;
     } catch (SQLException ex) {
-      if (SqlErrors.isDuplicateKey(ex)) {
+      if (SqlError.DUPLICATE_KEY.is(ex)) {
         return false;
       }
       throw ex;
@@ -219,14 +219,14 @@ final class TermHistory {
               session.isUsable())),
           parameters.toArray());
     } catch (SQLException ex) {
-      if (!SqlErrors.isMissingRight(ex)) {
+      if (!SqlError.MISSING_RIGHT.is(ex)) {
         throw ex;
       }
       if (!this.warnedOfPruning) {
         this.warnedOfPruning = true;
         log.warn(
             "The history of the election is not pruned: {}. Grant DELETE on leader_election_history, or delete old rows yourself, but never the newest of an election",
-            SqlErrors.text(ex));
+            SqlError.text(ex));
       }
       return 0;
     }

@@ -126,7 +126,7 @@ public final class UnpooledConnections {
       }
     }
     if (failure == null || readOnly) {
-      throw new SQLException(String.join(", ", problems), SqlErrors.READ_ONLY_SERVER, failure);
+      throw new SQLException(String.join(", ", problems), SqlError.READ_ONLY_SERVER, failure);
     }
     throw failure;
   }
@@ -216,7 +216,7 @@ public final class UnpooledConnections {
   private static SQLException withoutSecrets(Exception ex) {
     return new SQLException(
         "The driver cannot use the JDBC URL (%s; its message is not shown because it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
-            .formatted(SqlErrors.root(ex).getClass().getSimpleName()),
+            .formatted(SqlError.root(ex).getClass().getSimpleName()),
         "HY000");
   }
 
@@ -227,7 +227,7 @@ public final class UnpooledConnections {
         secrets.add(value);
       }
     });
-    return SqlErrors.causes(failure, Throwable.class)
+    return SqlError.causes(failure, Throwable.class)
         .map(Throwable::getMessage)
         .filter(Objects::nonNull)
         .anyMatch((message) -> secrets.stream().anyMatch(message::contains));

@@ -10,20 +10,20 @@ import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class SqlErrorsTest {
+class SqlErrorTest {
 
   private enum Kind {
-    RIGHT(SqlErrors::isMissingRight),
-    DUPLICATE(SqlErrors::isDuplicateKey),
-    LOCK(SqlErrors::isLockTrouble),
-    REFUSAL(SqlErrors::isRefusal),
-    LOST(SqlErrors::isConnectionLost),
-    INTERRUPTED(SqlErrors::isInterrupted),
-    OUT_OF_REACH(SqlErrors::isOutOfReach),
-    TABLE(SqlErrors::isMissingTable),
-    COLUMN(SqlErrors::isMissingColumn),
-    DDL_RIGHT(SqlErrors::isMissingDdlRight),
-    MADE(SqlErrors::isMadeByAnother);
+    RIGHT(SqlError.MISSING_RIGHT::is),
+    DUPLICATE(SqlError.DUPLICATE_KEY::is),
+    LOCK(SqlError::isLockTrouble),
+    REFUSAL(SqlError::isRefusal),
+    LOST(SqlError::isConnectionLost),
+    INTERRUPTED(SqlError::isInterrupted),
+    OUT_OF_REACH(SqlError.OUT_OF_REACH::is),
+    TABLE(SqlError.MISSING_TABLE::is),
+    COLUMN(SqlError.MISSING_COLUMN::is),
+    DDL_RIGHT(SqlError.MISSING_DDL_RIGHT::is),
+    MADE(SqlError.MADE_BY_ANOTHER::is);
 
     private final Predicate<SQLException> is;
 

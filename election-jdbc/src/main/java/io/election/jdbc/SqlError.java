@@ -10,10 +10,52 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The errors of servers and drivers. An error is identified by the server's number, on which drivers
- * agree, other than on exception classes; or by its SQL state if the server has no numbers.
+ * What an error of a server or a driver means. An error is identified by the server's number, on
+ * which drivers agree, other than on exception classes; or by its SQL state if the server has no
+ * numbers.
  */
-final class SqlErrors {
+enum SqlError {
+  DUPLICATE_KEY("1062", "1586", "23505"),
+  MISSING_TABLE("1146", "42P01"),
+  MISSING_COLUMN("1054", "42703"),
+  MISSING_DATABASE("1049", "3D000"),
+  MISSING_RIGHT("1142", "1143", "42501"),
+  MISSING_DDL_RIGHT("1044", "1142", "1227", "42501"),
+
+  /** The login, or its right to connect. */
+  DENIED(
+      "1044", "1045", "1251", "1524", "1698", "1820", "1862", "3118", "3879", "4151", "28P01",
+      "28000"),
+
+  /** No connection is left, or none for this account. */
+  TOO_MANY("1040", "1203", SqlError.USER_LIMIT, "53300"),
+
+  /** The server, the transaction, a table, the engine or the schema. */
+  READ_ONLY(SqlError.READ_ONLY_SERVER, "1290", "1792", "1836", "1036", "1874", "1881", "3989"),
+
+  /** The server does not support such a statement. */
+  SYNTAX("1064"),
+
+  /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
+  REFUSED("1044", "1064", "1128", "1142", "1143", "1227", "1235", "1289", "1305", "1370", "42501"),
+
+  /** The server has no such table, hides it from this user, or is too old for the statement. */
+  OUT_OF_REACH("1044", "1049", "1064", "1142", "1143", "1146", "42P01", "42501"),
+
+  /** Another client made the same change at the same time. */
+  MADE_BY_ANOTHER("1007", "1050", "1060", "1061", "1062", "1091", "42P07", "42710", "23505"),
+
+  /** A row is locked and the statement was not allowed to wait. */
+  LOCKED_NOW("3572"),
+
+  /** A wait for a lock timed out, or there was a deadlock. */
+  LOCKED("1205", "1213", "1020", "3101", "3572", "55P03", "40P01"),
+
+  /** What a transaction did or saw does not fit to what others have committed. */
+  CONFLICT("40001"),
+
+  /** The statement was killed, or exceeded the time that its session allows. */
+  KILLED("1317", "1969", "3024", "57014");
 
   /** A server to which not every account may write. */
   static final String READ_ONLY_SERVER = "25006";
@@ -21,57 +63,42 @@ final class SqlErrors {
   /** Has several resources, of which one is the number of connections. */
   static final String USER_LIMIT = "1226";
 
-  static final String GROUP_CONFLICT = "3101";
-
-  /** What a transaction did or saw does not fit to what others have committed. */
-  private static final String CONFLICT = "40001";
-
-  private static final String LOCKED_NOW = "3572";
-  private static final String SYNTAX = "1064";
-  private static final Set<String> MISSING_TABLE = Set.of("1146", "42P01");
-  private static final Set<String> MISSING_COLUMN = Set.of("1054", "42703");
-  private static final Set<String> DUPLICATE_KEY = Set.of("1062", "1586", "23505");
-  private static final Set<String> LOCK_TROUBLE =
-      Set.of("1205", "1213", "1020", GROUP_CONFLICT, LOCKED_NOW, "55P03", "40P01", CONFLICT);
-  private static final Set<String> INTERRUPTED = Set.of("1317", "1969", "3024", "57014");
-  /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
-  private static final Set<String> REFUSED = Set.of(
-      "1044", SYNTAX, "1128", "1142", "1143", "1227", "1235", "1289", "1305", "1370", "42501");
-
   /**
    * An error without a number of its own. A cluster that prohibits a function names it in the text.
    */
   private static final String UNKNOWN = "1105";
 
-  static final Set<String> NO_RIGHT = Set.of("1142", "1143", "42501");
-  private static final Set<String> OUT_OF_REACH =
-      Set.of("1044", "1049", SYNTAX, "1142", "1143", "1146", "42P01", "42501");
-  private static final Set<String> NO_DDL_RIGHT = Set.of("1044", "1142", "1227", "42501");
-  private static final Set<String> MADE_BY_ANOTHER =
-      Set.of("1007", "1050", "1060", "1061", "1062", "1091", "42P07", "42710", "23505");
+  @SuppressWarnings("ImmutableEnumChecker") // Set.of is immutable
+  private final Set<String> keys;
 
-  private SqlErrors() {}
-
-  static boolean isMissingRight(SQLException ex) {
-    return NO_RIGHT.contains(key(ex));
+  SqlError(String... keys) {
+    this.keys = Set.of(keys);
   }
 
-  static boolean isDuplicateKey(SQLException ex) {
-    return DUPLICATE_KEY.contains(key(ex));
+  /** Whether a failure, or its cause, is such an error. */
+  boolean is(Throwable ex) {
+    return this.keys.contains(key(ex));
   }
 
   /**
    * Whether a lock wait timed out, or there was a deadlock or a conflict: the statement was undone.
    */
   static boolean isLockTrouble(Throwable ex) {
-    return LOCK_TROUBLE.contains(key(ex));
+    return LOCKED.is(ex) || CONFLICT.is(ex);
+  }
+
+  /**
+   * Whether the statement ran into a lock, was killed, or exceeded the time that its session
+   * allows.
+   */
+  static boolean isInterrupted(Throwable ex) {
+    return LOCKED.is(ex) || KILLED.is(ex);
   }
 
   /** Whether retrying does not help, because the server will never do what was requested. */
   static boolean isRefusal(SQLException ex) {
     return !isConnectionLost(ex)
-        && (REFUSED.contains(key(ex))
-            || (key(ex).equals(UNKNOWN) && text(ex).contains("GET_LOCK")));
+        && (REFUSED.is(ex) || (key(ex).equals(UNKNOWN) && text(ex).contains("GET_LOCK")));
   }
 
   /**
@@ -95,55 +122,9 @@ final class SqlErrors {
     return has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class);
   }
 
-  /** Whether the server does not support such a statement. */
-  static boolean isSyntax(Throwable ex) {
-    return key(ex).equals(SYNTAX);
-  }
-
-  /** Whether a row is locked and the statement was not allowed to wait. */
-  static boolean isLockedNow(Throwable ex) {
-    return key(ex).equals(LOCKED_NOW);
-  }
-
-  /**
-   * Whether the statement ran into a lock, was killed, or exceeded the time that its session
-   * allows.
-   */
-  static boolean isInterrupted(Throwable ex) {
-    return !isConflict(ex) && (isLockTrouble(ex) || INTERRUPTED.contains(key(ex)));
-  }
-
-  static boolean isConflict(Throwable ex) {
-    return key(ex).equals(CONFLICT);
-  }
-
-  /**
-   * Whether the server has no such table, hides it from this user, or is too old for the statement.
-   */
-  static boolean isOutOfReach(Throwable ex) {
-    return OUT_OF_REACH.contains(key(ex));
-  }
-
-  static boolean isMissingTable(Throwable ex) {
-    return MISSING_TABLE.contains(key(ex));
-  }
-
-  static boolean isMissingColumn(Throwable ex) {
-    return MISSING_COLUMN.contains(key(ex));
-  }
-
-  static boolean isMissingDdlRight(Throwable ex) {
-    return NO_DDL_RIGHT.contains(key(ex));
-  }
-
   /** Whether the cause is an error of the database or the driver. */
   static boolean isOfDatabase(Throwable ex) {
     return has(ex, SQLException.class);
-  }
-
-  /** Whether another client made the same change at the same time. */
-  static boolean isMadeByAnother(Throwable ex) {
-    return MADE_BY_ANOTHER.contains(key(ex));
   }
 
   /**
