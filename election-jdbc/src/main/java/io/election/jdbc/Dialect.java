@@ -94,11 +94,7 @@ interface Dialect {
    * @throws ElectionSetupException if the product, or the database, cannot hold the leases
    */
   SessionFacts setUp(
-      Statements session,
-      String where,
-      long restSeconds,
-      long lockSeconds,
-      Consumer<String> warning)
+      Session session, String where, long restSeconds, long lockSeconds, Consumer<String> warning)
       throws SQLException;
 
   /** The statements that create the tables. */
@@ -106,7 +102,7 @@ interface Dialect {
 
   /** Describes a table of the session's schema; {@code null} if there is none of that name. */
   @Nullable
-  Table find(Statements session, String name) throws SQLException;
+  Table find(Session session, String name) throws SQLException;
 
   /** The engine that a table must have, as {@link #find} describes it. */
   String engine();
@@ -138,7 +134,7 @@ interface Dialect {
   }
 
   /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */
-  default void checkRights(Statements session) throws SQLException {}
+  default void checkRights(Session session) throws SQLException {}
 
   /** Whether a transaction creates all tables or none. */
   default boolean createsTogether() {

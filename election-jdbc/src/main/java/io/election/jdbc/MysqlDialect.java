@@ -195,11 +195,7 @@ enum MysqlDialect implements Dialect {
    */
   @Override
   public SessionFacts setUp(
-      Statements session,
-      String where,
-      long restSeconds,
-      long lockSeconds,
-      Consumer<String> warning)
+      Session session, String where, long restSeconds, long lockSeconds, Consumer<String> warning)
       throws SQLException {
     Connection connection = session.connection();
     session.bound();
@@ -257,7 +253,7 @@ enum MysqlDialect implements Dialect {
   }
 
   @Override
-  public @Nullable Table find(Statements session, String name) throws SQLException {
+  public @Nullable Table find(Session session, String name) throws SQLException {
     record Kind(String type, String engine) {}
     List<Kind> kinds = session.query("""
         SELECT table_type, engine FROM information_schema.tables
@@ -324,7 +320,7 @@ enum MysqlDialect implements Dialect {
    * creates a table.
    */
   @Override
-  public void checkRights(Statements session) throws SQLException {
+  public void checkRights(Session session) throws SQLException {
     try {
       session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
     } catch (SQLException ex) {

@@ -15,12 +15,12 @@ import java.sql.SQLException;
 record MysqlSignals() implements Signals {
 
   @Override
-  public boolean prepare(Statements session, String holder) throws SQLException {
+  public boolean prepare(Session session, String holder) throws SQLException {
     return lock(session, holder, 0);
   }
 
   @Override
-  public boolean send(Statements session, String holder) throws SQLException {
+  public boolean send(Session session, String holder) throws SQLException {
     return session
         .query("SELECT RELEASE_LOCK(?)", (row) -> row.getInt(1), name(session.schema(), holder))
         .contains(1);
@@ -28,12 +28,12 @@ record MysqlSignals() implements Signals {
 
   /** Keeps the wait out of the slow query log, which would otherwise get an entry a minute. */
   @Override
-  public boolean await(Statements session, String holder, long seconds) throws SQLException {
+  public boolean await(Session session, String holder, long seconds) throws SQLException {
     session.execute("SET SESSION long_query_time = 3600");
     return lock(session, holder, seconds);
   }
 
-  private static boolean lock(Statements session, String holder, long seconds) throws SQLException {
+  private static boolean lock(Session session, String holder, long seconds) throws SQLException {
     return session
         .query(
             "SELECT GET_LOCK(?, ?)",

@@ -129,11 +129,7 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public SessionFacts setUp(
-      Statements session,
-      String where,
-      long restSeconds,
-      long lockSeconds,
-      Consumer<String> warning)
+      Session session, String where, long restSeconds, long lockSeconds, Consumer<String> warning)
       throws SQLException {
     session.bound();
     session.connection().setAutoCommit(true);
@@ -235,7 +231,7 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public @Nullable Table find(Statements session, String name) throws SQLException {
+  public @Nullable Table find(Session session, String name) throws SQLException {
     record Kind(String type, String persistence) {}
     List<Kind> kinds = session.query("""
         SELECT CASE relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'

@@ -14,18 +14,18 @@ import org.postgresql.PGConnection;
 record PostgresqlSignals() implements Signals {
 
   @Override
-  public boolean prepare(Statements session, String holder) {
+  public boolean prepare(Session session, String holder) {
     return true;
   }
 
   @Override
-  public boolean send(Statements session, String holder) throws SQLException {
+  public boolean send(Session session, String holder) throws SQLException {
     session.query("SELECT pg_notify(?, '')", (row) -> "", channel(session, holder));
     return true;
   }
 
   @Override
-  public boolean await(Statements session, String holder, long seconds) throws SQLException {
+  public boolean await(Session session, String holder, long seconds) throws SQLException {
     PGConnection connection = session.connection().unwrap(PGConnection.class);
     int process =
         session.query("SELECT pg_backend_pid()", (row) -> row.getInt(1)).get(0);
@@ -37,7 +37,7 @@ record PostgresqlSignals() implements Signals {
     return connection.getNotifications((int) TimeUnit.SECONDS.toMillis(seconds)).length > 0;
   }
 
-  private static String channel(Statements session, String holder) {
+  private static String channel(Session session, String holder) {
     return "leader_election_" + Digest.of(session.schema() + '\n' + holder);
   }
 }

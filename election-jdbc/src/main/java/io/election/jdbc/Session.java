@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * outcome is then unknown, and the time-outs of servers do not bound all waits. Therefore a network
  * time-out is set before each statement.
  */
-final class Session implements Statements {
+final class Session {
 
   private final Connection connection;
   private Deadline deadline;
@@ -104,8 +104,12 @@ final class Session implements Statements {
             dialect().commits());
   }
 
-  @Override
-  public void setLocally(String locally) {
+  /**
+   * Determines what each transaction begins with from now on.
+   *
+   * @param locally two statements, each with a semicolon at its end
+   */
+  void setLocally(String locally) {
     this.facts = new SessionFacts("", "", "", "", "", locally, Long.MAX_VALUE);
   }
 
@@ -184,8 +188,8 @@ final class Session implements Statements {
     return this.facts.account();
   }
 
-  @Override
-  public String schema() {
+  /** The schema of the tables; empty before it is known. */
+  String schema() {
     return this.facts.schema();
   }
 
@@ -194,8 +198,8 @@ final class Session implements Statements {
     return !this.facts.locally().isEmpty();
   }
 
-  @Override
-  public void execute(String sql) throws SQLException {
+  /** Runs a statement without parameters and without a result, as it is. */
+  void execute(String sql) throws SQLException {
     bound();
     try (Statement statement = this.connection.createStatement()) {
       statement.execute(sql);
@@ -266,9 +270,8 @@ final class Session implements Statements {
     }
   }
 
-  @Override
-  public <T> List<T> query(
-      String sql, SqlFunction<ResultSet, T> reader, @Nullable Object... parameters)
+  /** Runs a query and reads its rows. */
+  <T> List<T> query(String sql, SqlFunction<ResultSet, T> reader, @Nullable Object... parameters)
       throws SQLException {
     if (isLocal()) {
       return roundTrip(inlined(sql, parameters), (statement) -> {
@@ -373,8 +376,8 @@ final class Session implements Statements {
     return result;
   }
 
-  @Override
-  public Connection connection() {
+  /** The connection, for callers that use it in their own way. */
+  Connection connection() {
     return this.connection;
   }
 
@@ -382,8 +385,8 @@ final class Session implements Statements {
     ElectionDatabase.discard(this.connection);
   }
 
-  @Override
-  public void bound() throws SQLException {
+  /** Bounds the next use of the connection by the deadline. */
+  void bound() throws SQLException {
     this.connection.setNetworkTimeout(Runnable::run, this.deadline.remainingMillis());
   }
 

@@ -10,10 +10,10 @@ interface Signals {
    *
    * @return whether {@link #send} will be noticed
    */
-  boolean prepare(Statements session, String holder) throws SQLException;
+  boolean prepare(Session session, String holder) throws SQLException;
 
   /** Wakes the followers of a holder. */
-  boolean send(Statements session, String holder) throws SQLException;
+  boolean send(Session session, String holder) throws SQLException;
 
   /**
    * Waits for a signal.
@@ -22,5 +22,5 @@ interface Signals {
    * @param seconds how long to wait
    * @return whether there may have been one; if not, nothing happened for so long
    */
-  boolean await(Statements session, String holder, long seconds) throws SQLException;
+  boolean await(Session session, String holder, long seconds) throws SQLException;
 }
