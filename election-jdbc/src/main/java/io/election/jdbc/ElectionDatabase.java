@@ -242,24 +242,6 @@ public final class ElectionDatabase {
       String source,
       Settings settings) {
 
-    /**
-     * Creates a login without further settings.
-     *
-     * @param url the JDBC URL
-     * @param username the user; {@code null} if the URL names it
-     * @param password the password; {@code null} if there is none, or if the URL contains it
-     * @param driver the driver; {@code null} if its class is missing
-     * @param source where user and password come from, for messages
-     */
-    public Login(
-        String url,
-        @Nullable String username,
-        @Nullable String password,
-        @Nullable Driver driver,
-        String source) {
-      this(url, username, password, driver, source, Settings.NONE);
-    }
-
     /** Shows no secrets. */
     @Override
     public String toString() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import io.election.jdbc.ElectionDatabase.Login;
+import io.election.jdbc.ElectionDatabase.Settings;
 import io.election.support.ConnectionSource;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -60,7 +61,7 @@ class DiagnosisTest {
   @ParameterizedTest
   @CsvSource({"jdbc:tc:mysql:9.7:///app, 1", "jdbc:tc:mysql:9.7:///app?TC_DAEMON=true, 0"})
   void aContainerThatStopsBetweenConnectionsIsTold(String url, int lines) throws Exception {
-    Login login = new Login(url, null, null, null, "test");
+    Login login = new Login(url, null, null, null, "test", Settings.NONE);
     assertThat(Database.logged(
             ElectionDatabase.class,
             Level.WARN,

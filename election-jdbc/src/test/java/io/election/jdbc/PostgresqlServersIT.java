@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.election.jdbc.ElectionDatabase.Login;
+import io.election.jdbc.ElectionDatabase.Settings;
 import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStoreException;
@@ -286,7 +287,8 @@ class PostgresqlServersIT {
         this.database.username(),
         this.database.password(),
         new org.postgresql.Driver(),
-        "the test");
+        "the test",
+        Settings.NONE);
     ElectionDatabase database =
         UnpooledConnections.database(() -> login, login, Database.OPERATION_TIMEOUT);
     return closing(new JdbcLeaseStore(

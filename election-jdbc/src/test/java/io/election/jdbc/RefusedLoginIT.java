@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.election.jdbc.ElectionDatabase.Login;
+import io.election.jdbc.ElectionDatabase.Settings;
 import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseStoreException;
 import java.sql.Driver;
@@ -169,7 +170,8 @@ class RefusedLoginIT extends ServerDatabase {
 
   private JdbcLeaseStore store(String url) throws SQLException {
     Driver driver = DriverManager.getDriver(url);
-    Supplier<Login> logins = () -> new Login(url, this.user, this.password, driver, "a test");
+    Supplier<Login> logins =
+        () -> new Login(url, this.user, this.password, driver, "a test", Settings.NONE);
     return closing(new JdbcLeaseStore(
         UnpooledConnections.database(
             logins, logins.get(), Database.OPERATION_TIMEOUT, this.nanos::get),

@@ -4,6 +4,7 @@ import io.election.ElectionSetupException;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.jdbc.ElectionDatabase;
 import io.election.jdbc.ElectionDatabase.Login;
+import io.election.jdbc.ElectionDatabase.Settings;
 import io.election.jdbc.JdbcUrl;
 import io.election.jdbc.UnpooledConnections;
 import java.time.Duration;
@@ -218,7 +219,8 @@ final class ElectionDataSourceResolver {
         properties.getUsername(),
         properties.getPassword(),
         Drivers.of(driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
-        "spring.datasource");
+        "spring.datasource",
+        Settings.NONE);
   }
 
   private static @Nullable String exposedUrl(DataSource dataSource) {
@@ -241,7 +243,8 @@ final class ElectionDataSourceResolver {
             derived.getUsername(),
             derived.getPassword(),
             derived.getDriver(),
-            "the settings of the connection pool");
+            "the settings of the connection pool",
+            Settings.NONE);
       }
     } catch (UnsupportedDataSourcePropertyException ex) {
       throw unreadable(dataSource, ex);
@@ -255,7 +258,8 @@ final class ElectionDataSourceResolver {
         details.getUsername(),
         details.getPassword(),
         Drivers.of(details.getDriverClassName()),
-        "spring.datasource or what replaces it (JdbcConnectionDetails)");
+        "spring.datasource or what replaces it (JdbcConnectionDetails)",
+        Settings.NONE);
   }
 
   private static ElectionSetupException unreadable(
