@@ -188,7 +188,7 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Dialect dialect = Dialects.of(connection.getMetaData().getDatabaseProductName());
+    Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
     if (dialect == null || !dialect.fenceLock().reaches(connection)) {
       return false;
     }
@@ -270,7 +270,7 @@ public final class CommitFence {
 
   private static Dialect dialect(Connection connection) throws SQLException {
     String driverSays = connection.getMetaData().getDatabaseProductName();
-    Dialect dialect = Dialects.of(driverSays);
+    Dialect dialect = Dialect.of(driverSays);
     if (dialect == null) {
       throw new SQLException("The commit fence does not work in " + driverSays);
     }

@@ -77,7 +77,7 @@ public final class ElectionDatabase {
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = Dialects.ofUrl(url);
+    this.dialect = Dialect.ofUrl(url);
     this.threads = threads;
   }
 
@@ -92,7 +92,7 @@ public final class ElectionDatabase {
     this.backoff = backoff;
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = Dialects.ofUrl(url);
+    this.dialect = Dialect.ofUrl(url);
     this.threads = threads;
   }
 

@@ -73,7 +73,7 @@ final class Session {
     try {
       connection.setNetworkTimeout(Runnable::run, deadline.remainingMillis());
       DatabaseMetaData metaData = connection.getMetaData();
-      Dialect dialect = Dialects.of(metaData);
+      Dialect dialect = Dialect.of(metaData);
       database.learn(metaData.getURL(), dialect);
       Session session = new Session(connection, deadline, dialect);
       session.setUp(database, restSeconds, lockSeconds);
@@ -93,7 +93,7 @@ final class Session {
       throws SQLException {
     this.facts =
         dialect().setUp(this, database.location(), restSeconds, lockSeconds, database::warnOnce);
-    Dialect exact = Dialects.of(this.facts.product());
+    Dialect exact = Dialect.of(this.facts.product());
     this.dialect = exact != null ? exact : this.dialect;
     database.learnSchema(this.facts.schema());
     this.usable = "%s = '%s' AND %s = '' AND %s"
