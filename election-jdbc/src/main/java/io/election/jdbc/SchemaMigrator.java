@@ -1,15 +1,13 @@
 package io.election.jdbc;
 
-import java.io.PrintWriter;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
-import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
@@ -62,7 +60,7 @@ final class SchemaMigrator {
             LeaseTables::toUpgrade,
             database.dialect()));
     try {
-      migrate(flyway(new BoundedDataSource(database, opened), steps.limit(upgrade ? 2 : 1)));
+      migrate(flyway(bounded(database, opened), steps.limit(upgrade ? 2 : 1)));
     } finally {
       // A pool must not hand out sessions with our settings, and Flyway leaves some open when it
       // fails.
@@ -72,8 +70,7 @@ final class SchemaMigrator {
 
   /** Creates tables where data definition is part of a transaction; needs nothing to repeat. */
   static void create(ElectionDatabase database, List<String> statements) throws SQLException {
-    Session session =
-        Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
+    Session session = open(database);
     try {
       session.inTransaction((own) -> {
         for (String ddl : statements) {
@@ -160,65 +157,26 @@ final class SchemaMigrator {
     }
   }
 
-  /** Provides connections that are set up like the election's own and do not wait without bound. */
-  private static final class BoundedDataSource implements DataSource {
+  /**
+   * Provides connections that are set up like the election's own and do not wait without bound.
+   * Flyway asks for nothing else.
+   */
+  private static DataSource bounded(ElectionDatabase database, List<Connection> opened) {
+    return (DataSource) Proxy.newProxyInstance(
+        SchemaMigrator.class.getClassLoader(),
+        new Class<?>[] {DataSource.class},
+        (self, method, arguments) -> {
+          if (!method.getName().equals("getConnection")) {
+            throw new UnsupportedOperationException(method.toString());
+          }
+          Connection connection = open(database).connection();
+          opened.add(connection);
+          connection.setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
+          return connection;
+        });
+  }
 
-    private final ElectionDatabase database;
-    private final List<Connection> opened;
-
-    BoundedDataSource(ElectionDatabase database, List<Connection> opened) {
-      this.database = database;
-      this.opened = opened;
-    }
-
-    @Override
-    public Connection getConnection() throws SQLException {
-      Session session =
-          Session.open(this.database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
-      this.opened.add(session.connection());
-      session.connection().setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
-      return session.connection();
-    }
-
-    @Override
-    public Connection getConnection(@Nullable String username, @Nullable String password)
-        throws SQLException {
-      return getConnection();
-    }
-
-    @Override
-    public int getLoginTimeout() {
-      return 0;
-    }
-
-    @Override
-    public void setLoginTimeout(int seconds) {
-      throw new UnsupportedOperationException("The time-out is set at the creation");
-    }
-
-    @Override
-    public @Nullable PrintWriter getLogWriter() {
-      return null;
-    }
-
-    @Override
-    public void setLogWriter(@Nullable PrintWriter writer) {
-      throw new UnsupportedOperationException("There is no log writer");
-    }
-
-    @Override
-    public Logger getParentLogger() throws SQLFeatureNotSupportedException {
-      throw new SQLFeatureNotSupportedException("There is no parent logger");
-    }
-
-    @Override
-    public <T> T unwrap(Class<T> type) throws SQLException {
-      throw new SQLFeatureNotSupportedException("There is nothing to unwrap");
-    }
-
-    @Override
-    public boolean isWrapperFor(Class<?> type) {
-      return false;
-    }
+  private static Session open(ElectionDatabase database) throws SQLException {
+    return Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
   }
 }
