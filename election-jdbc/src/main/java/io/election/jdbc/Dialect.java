@@ -136,11 +136,13 @@ interface Dialect {
   /** The statements that create the tables. */
   Ddl ddl();
 
-  /** Describes a table of the session's schema; {@code null} if there is none of that name. */
-  @Nullable
-  Table find(Session session, String name) throws SQLException;
+  /**
+   * A query that describes a table of the session's schema: its type, its engine, and what a {@link
+   * Table.Column} says, with a row for each column.
+   */
+  String description(String table);
 
-  /** The engine that a table must have, as {@link #find} describes it. */
+  /** The engine that a table must have, as {@link #description} shows it. */
   String engine();
 
   /**
@@ -151,23 +153,18 @@ interface Dialect {
   default void refuseForeign(Table leases) {}
 
   /**
-   * Refuses a lease table that lacks something which {@link #upgrade} does not add.
-   *
-   * @throws ElectionSetupException if it does
-   */
-  default void requireComplete(Table leases) {}
-
-  /**
    * Refuses a history whose names are not distinguished exactly.
    *
    * @throws ElectionSetupException if they are not
    */
   void requireExactNames(Table history);
 
-  /** The statements that bring a lease table into shape; none if it is, or cannot be. */
-  default List<String> upgrade(Table leases) {
-    return List.of();
-  }
+  /**
+   * The statements that bring a lease table into shape; none if it is.
+   *
+   * @throws ElectionSetupException if no statement of ours does
+   */
+  List<String> upgrade(Table leases);
 
   /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */
   default void checkRights(Session session) throws SQLException {}

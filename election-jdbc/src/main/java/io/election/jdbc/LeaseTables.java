@@ -96,9 +96,9 @@ record LeaseTables(
     Dialect dialect = session.dialect();
     return new LeaseTables(
         dialect,
-        dialect.find(session, LEASES),
-        dialect.find(session, HISTORY),
-        dialect.find(session, MEMBERS));
+        Table.find(session, LEASES),
+        Table.find(session, HISTORY),
+        Table.find(session, MEMBERS));
   }
 
   /** The statements that create the tables that are not there. */
@@ -147,7 +147,6 @@ record LeaseTables(
       this.dialect.refuseForeign(this.leases);
       check(
           this.leases, List.of("service_id"), LEASE_COLUMNS, this.dialect.ddl().leases());
-      this.dialect.requireComplete(this.leases);
     }
     if (this.history != null) {
       check(

@@ -252,46 +252,21 @@ enum MysqlDialect implements Dialect {
     return MysqlTables.DDL;
   }
 
+  /** The server also shows a unique key as PRI if there is no primary key. */
   @Override
-  public @Nullable Table find(Session session, String name) throws SQLException {
-    record Kind(String type, String engine) {}
-    List<Kind> kinds = session.query("""
-        SELECT table_type, engine FROM information_schema.tables
-        WHERE table_schema = DATABASE() AND table_name = ?
-        """, (row) -> new Kind(string(row, 1), string(row, 2)), name);
-    if (kinds.isEmpty()) {
-      return null;
-    }
-    // The server also shows a unique key as PRI if there is no primary key.
-    List<Table.Column> columns = session.query(
-        """
-            SELECT column_name, data_type, column_type, character_maximum_length,
-                datetime_precision, is_nullable, column_default, extra, collation_name,
-                column_name IN (SELECT column_name FROM information_schema.statistics
-                    WHERE table_schema = DATABASE() AND table_name = ? AND index_name = 'PRIMARY')
-            FROM information_schema.columns
-            WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position
-            """,
-        (row) -> {
-          boolean nullable = string(row, 6).equals("YES");
-          String extra = string(row, 8).toLowerCase(Locale.ROOT);
-          return new Table.Column(
-              string(row, 1).toLowerCase(Locale.ROOT),
-              string(row, 2).toLowerCase(Locale.ROOT),
-              string(row, 3),
-              row.getLong(4),
-              row.getLong(5),
-              nullable,
-              nullable
-                  || row.getString(7) != null
-                  || extra.contains("auto_increment")
-                  || extra.contains("generated"),
-              string(row, 9),
-              row.getBoolean(10));
-        },
-        name,
-        name);
-    return new Table(name, kinds.get(0).type(), kinds.get(0).engine(), columns);
+  public String description(String table) {
+    return """
+        SELECT t.table_type, t.engine, LOWER(c.column_name), LOWER(c.data_type), c.column_type,
+            c.character_maximum_length, c.datetime_precision, c.is_nullable = 'YES',
+            c.is_nullable = 'YES' OR c.column_default IS NOT NULL
+                OR LOWER(c.extra) LIKE '%%auto_increment%%' OR LOWER(c.extra) LIKE '%%generated%%',
+            c.collation_name,
+            c.column_name IN (SELECT column_name FROM information_schema.statistics
+                WHERE table_schema = DATABASE() AND table_name = '%1$s' AND index_name = 'PRIMARY')
+        FROM information_schema.tables t JOIN information_schema.columns c
+        WHERE t.table_schema = DATABASE() AND t.table_name = '%1$s'
+            AND c.table_schema = DATABASE() AND c.table_name = '%1$s' ORDER BY c.ordinal_position
+        """.formatted(table);
   }
 
   @Override

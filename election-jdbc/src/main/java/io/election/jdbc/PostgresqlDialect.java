@@ -231,48 +231,29 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public @Nullable Table find(Session session, String name) throws SQLException {
-    record Kind(String type, String persistence) {}
-    List<Kind> kinds = session.query("""
-        SELECT CASE relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
+  public String description(String table) {
+    return """
+        SELECT CASE r.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
                 THEN 'materialized view' WHEN 'f' THEN 'foreign table' WHEN 'p'
-                THEN 'partitioned table' ELSE 'relation of kind ' || CAST(relkind AS text) END,
-            CASE relpersistence WHEN 'p' THEN 'permanent' WHEN 'u' THEN 'unlogged'
-                ELSE 'temporary' END
-        FROM pg_class WHERE oid = to_regclass(?)
-        """, (row) -> new Kind(string(row, 1), string(row, 2)), name);
-    if (kinds.isEmpty()) {
-      return null;
-    }
-    List<Table.Column> columns = session.query(
-        """
-        SELECT a.attname, CASE WHEN t.typname = 'timestamptz' AND a.atttypmod IN (-1, 6)
+                THEN 'partitioned table' ELSE 'relation of kind ' || CAST(r.relkind AS text) END,
+            CASE r.relpersistence WHEN 'p' THEN 'permanent' WHEN 'u' THEN 'unlogged'
+                ELSE 'temporary' END,
+            a.attname, CASE WHEN t.typname = 'timestamptz' AND a.atttypmod IN (-1, 6)
                 THEN 'timestamp' WHEN t.typname = 'timestamp' THEN 'timestamp without time zone'
                 WHEN t.typname = 'int8' THEN 'bigint' ELSE t.typname END,
             format_type(a.atttypid, a.atttypmod),
             CASE WHEN t.typname = 'varchar'
                 THEN COALESCE(NULLIF(a.atttypmod, -1) - 4, 10485760) ELSE 0 END,
-            NOT a.attnotnull, a.atthasdef OR a.attidentity <> '' OR NOT a.attnotnull,
+            6, NOT a.attnotnull, a.atthasdef OR a.attidentity <> '' OR NOT a.attnotnull,
             CASE WHEN c.collisdeterministic THEN '' ELSE c.collname END,
             COALESCE(a.attnum = ANY(i.indkey), FALSE)
-        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+        FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid
+            JOIN pg_type t ON t.oid = a.atttypid
             LEFT JOIN pg_collation c ON c.oid = a.attcollation
             LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-        WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE r.oid = to_regclass('%s') AND a.attnum > 0 AND NOT a.attisdropped
         ORDER BY a.attnum
-        """,
-        (row) -> new Table.Column(
-            string(row, 1),
-            string(row, 2),
-            string(row, 3),
-            row.getLong(4),
-            6,
-            row.getBoolean(5),
-            row.getBoolean(6),
-            string(row, 7),
-            row.getBoolean(8)),
-        name);
-    return new Table(name, kinds.get(0).type(), kinds.get(0).persistence(), columns);
+        """.formatted(table);
   }
 
   /** A crash empties what is not. */
@@ -283,7 +264,7 @@ enum PostgresqlDialect implements Dialect {
 
   /** No statement of ours adds columns to a table that the election did not create. */
   @Override
-  public void requireComplete(Table leases) {
+  public List<String> upgrade(Table leases) {
     List<String> missing = Stream.of("term", "version", "lease_millis", "seal")
         .filter((name) -> leases.column(name).isEmpty())
         .toList();
@@ -294,6 +275,7 @@ enum PostgresqlDialect implements Dialect {
           "Compare it with this definition, and add what is missing:\n%s;".formatted(DDL.leases()));
     }
     requireExactNames(leases);
+    return List.of();
   }
 
   @Override

@@ -1,8 +1,12 @@
 package io.election.jdbc;
 
+import static io.election.jdbc.Columns.string;
+
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A table as the server describes it.
@@ -39,6 +43,33 @@ record Table(String name, String type, String engine, List<Column> columns) {
       boolean omissible,
       String collation,
       boolean primary) {}
+
+  /** Finds a table in the session's schema; {@code null} if there is none of that name. */
+  static @Nullable Table find(Session session, String name) throws SQLException {
+    record Found(String type, String engine, Column column) {}
+    List<Found> found = session.query(
+        session.dialect().description(name),
+        (row) -> new Found(
+            string(row, 1),
+            string(row, 2),
+            new Column(
+                string(row, 3),
+                string(row, 4),
+                string(row, 5),
+                row.getLong(6),
+                row.getLong(7),
+                row.getBoolean(8),
+                row.getBoolean(9),
+                string(row, 10),
+                row.getBoolean(11))));
+    return found.isEmpty()
+        ? null
+        : new Table(
+            name,
+            found.get(0).type(),
+            found.get(0).engine(),
+            found.stream().map(Found::column).toList());
+  }
 
   Optional<Column> column(String name) {
     return this.columns.stream().filter((column) -> column.name().equals(name)).findFirst();
