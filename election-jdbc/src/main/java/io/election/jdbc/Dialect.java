@@ -201,8 +201,25 @@ interface Dialect {
   /** The driver's property, and its value, by which operators recognise the connections. */
   Map.Entry<String, String> driverLabel();
 
-  /** Signals of hand-backs. */
-  Signals signals();
+  /**
+   * Prepares a holder's session to tell followers that a lease was handed back. A signal that is
+   * lost costs a renew interval.
+   *
+   * @return whether {@link #signal} will be noticed
+   */
+  boolean prepareSignal(Session session, String holder) throws SQLException;
+
+  /** Wakes the followers of a holder. */
+  void signal(Session session, String holder) throws SQLException;
+
+  /**
+   * Waits for a holder's signal.
+   *
+   * @param session a session of the follower's own
+   * @param seconds how long to wait
+   * @return whether there may have been one; if not, nothing happened for so long
+   */
+  boolean awaitSignal(Session session, String holder, long seconds) throws SQLException;
 
   /** How a commit fence locks the entry of a term. */
   FenceLock fenceLock();

@@ -10,10 +10,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 
 /**
  * PostgreSQL. Its sessions keep no state of the election, because a pooler may give them to other
@@ -361,8 +363,39 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public Signals signals() {
-    return new PostgresqlSignals();
+  public boolean prepareSignal(Session session, String holder) {
+    return true;
+  }
+
+  /**
+   * A transaction like any other.
+   *
+   * @see <a href="https://www.postgresql.org/docs/current/sql-notify.html">NOTIFY</a>
+   */
+  @Override
+  public void signal(Session session, String holder) throws SQLException {
+    session.query("SELECT pg_notify(?, '')", (row) -> "", channel(session, holder));
+  }
+
+  /**
+   * Listening needs a session of one's own, which a pooler does not give: the server process would
+   * then be another one than the driver was told at the login.
+   */
+  @Override
+  public boolean awaitSignal(Session session, String holder, long seconds) throws SQLException {
+    PGConnection connection = session.connection().unwrap(PGConnection.class);
+    int process =
+        session.query("SELECT pg_backend_pid()", (row) -> row.getInt(1)).get(0);
+    if (process != connection.getBackendPID()) {
+      throw new SQLException(
+          "a pooler in between delivers no notifications; for the election alone a direct connection by @ElectionDataSource can be used");
+    }
+    session.execute("LISTEN " + channel(session, holder));
+    return connection.getNotifications((int) TimeUnit.SECONDS.toMillis(seconds)).length > 0;
+  }
+
+  private static String channel(Session session, String holder) {
+    return "leader_election_" + Digest.of(session.schema() + '\n' + holder);
   }
 
   @Override

@@ -43,7 +43,7 @@ final class ReleaseSignal {
     long now = System.nanoTime();
     if (this.allowed && !this.held && now - this.dueAt >= 0) {
       this.dueAt = now + RETRY;
-      attempt(session, (own) -> this.held = own.dialect().signals().prepare(own, nodeId));
+      attempt(session, (own) -> this.held = own.dialect().prepareSignal(own, nodeId));
     }
   }
 
@@ -51,7 +51,10 @@ final class ReleaseSignal {
   void send(Session session, String nodeId) {
     if (this.held) {
       forget();
-      attempt(session, (own) -> own.dialect().signals().send(own, nodeId));
+      attempt(session, (own) -> {
+        own.dialect().signal(own, nodeId);
+        return true;
+      });
     }
   }
 

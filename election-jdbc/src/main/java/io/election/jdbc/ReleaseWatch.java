@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits for the {@linkplain Signals signal} that a lease was handed back.
+ * Waits for the {@linkplain Dialect#awaitSignal signal} that a lease was handed back.
  *
  * <p>Uses a connection of its own while it waits. If connections are scarce, it leaves them to
  * nodes that need one. After each wait in vain it stays disconnected for long enough that every
@@ -61,7 +61,7 @@ final class ReleaseWatch implements ReleaseListener.Signal {
       Session session = open();
       bound = this.patience.plus(this.operationTimeout);
       session.until(Deadline.in(bound));
-      boolean free = session.dialect().signals().await(session, holder, this.patience.toSeconds());
+      boolean free = session.dialect().awaitSignal(session, holder, this.patience.toSeconds());
       if (free) {
         look.run();
       }
