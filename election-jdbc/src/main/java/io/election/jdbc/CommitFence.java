@@ -119,12 +119,17 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    FenceLock lock = dialect(connection).fenceLock();
-    Held held = new Held(this, connection, lock.restoration());
-    String bounding = lock.bounding(this.restSeconds);
+    FenceLock lock = lock(connection, dialect(connection));
+    AtomicBoolean restores = new AtomicBoolean(true);
+    Held held = () -> {
+      if (restores.getAndSet(false)) {
+        undo(connection, lock.restoration());
+      }
+    };
+    String bounding = lock.bounding();
     if (bounding.isEmpty() || this.sessionsAreBounded) {
       if (confirm(connection, nodeId, terms, !bounding.isEmpty())) {
-        held.closed = true; // nothing to restore
+        restores.set(false); // there is nothing to restore
         return held;
       }
       this.sessionsAreBounded = false;
@@ -189,12 +194,16 @@ public final class CommitFence {
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
     Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
-    if (dialect == null || !dialect.fenceLock().reaches(connection)) {
+    if (dialect == null) {
+      return false;
+    }
+    FenceLock lock = lock(connection, dialect);
+    if (!lock.reaches()) {
       return false;
     }
     for (Map.Entry<String, Long> term : terms.entrySet()) {
       try {
-        FenceEntry entry = read(connection, term.getKey(), term.getValue(), false);
+        FenceLock.Entry entry = lock.read(term.getKey(), term.getValue(), false);
         if (entry != null && nodeId.equals(entry.leaderId())) {
           return true;
         }
@@ -213,12 +222,13 @@ public final class CommitFence {
   private boolean confirm(
       Connection connection, String nodeId, String serviceId, long term, boolean ifBounded)
       throws SQLException {
-    FenceEntry entry;
+    Dialect dialect = dialect(connection);
+    FenceLock.Entry entry;
     try {
-      entry = read(connection, serviceId, term, ifBounded);
+      entry = lock(connection, dialect).read(serviceId, term, ifBounded);
     } catch (SQLException ex) {
       if (SqlError.isInterrupted(ex) || SqlError.MISSING_TABLE.is(ex)) {
-        throw unconfirmed(ex, dialect(connection), nodeId, serviceId, term);
+        throw unconfirmed(ex, dialect, nodeId, serviceId, term);
       }
       throw ex;
     }
@@ -259,15 +269,6 @@ public final class CommitFence {
         serviceId, nodeId, term, reason.formatted(SqlError.text(ex), dialect.shortName()), ex);
   }
 
-  private @Nullable FenceEntry read(
-      Connection connection, String serviceId, long term, boolean ifBounded) throws SQLException {
-    Dialect dialect = dialect(connection);
-    return dialect
-        .fenceLock()
-        .read(
-            connection, history(dialect), serviceId, term, this::undo, ifBounded, this.restSeconds);
-  }
-
   private static Dialect dialect(Connection connection) throws SQLException {
     String driverSays = connection.getMetaData().getDatabaseProductName();
     Dialect dialect = Dialect.of(driverSays);
@@ -277,11 +278,10 @@ public final class CommitFence {
     return dialect;
   }
 
-  private String history(Dialect dialect) {
+  private FenceLock lock(Connection connection, Dialect dialect) {
     String schema = this.database != null ? this.database.schema() : null;
-    return schema != null
-        ? dialect.quoted(schema) + "." + LeaseTables.HISTORY
-        : LeaseTables.HISTORY;
+    String place = schema != null ? dialect.quoted(schema) + "." : "";
+    return dialect.fenceLock(connection, place + LeaseTables.HISTORY, this.restSeconds, this::undo);
   }
 
   /** Restores the session, or aborts its connection so that it is not used again. Never throws. */
@@ -310,32 +310,14 @@ public final class CommitFence {
   }
 
   /** Terms that cannot end before the transaction does. */
-  public static final class Held implements AutoCloseable {
-
-    private final CommitFence fence;
-
-    private final Connection connection;
-
-    private final String restoration;
-
-    private boolean closed;
-
-    private Held(CommitFence fence, Connection connection, String restoration) {
-      this.fence = fence;
-      this.connection = connection;
-      this.restoration = restoration;
-    }
+  @FunctionalInterface
+  public interface Held extends AutoCloseable {
 
     /**
      * Restores the session's own time-out, or aborts its connection if that fails. Never throws. A
      * second call does nothing.
      */
     @Override
-    public void close() {
-      if (!this.closed) {
-        this.closed = true;
-        this.fence.undo(this.connection, this.restoration);
-      }
-    }
+    void close();
   }
 }

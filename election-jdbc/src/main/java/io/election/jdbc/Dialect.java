@@ -2,11 +2,13 @@ package io.election.jdbc;
 
 import io.election.ElectionSetupException;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -221,6 +223,16 @@ interface Dialect {
    */
   boolean awaitSignal(Session session, String holder, long seconds) throws SQLException;
 
-  /** How a commit fence locks the entry of a term. */
-  FenceLock fenceLock();
+  /**
+   * How a commit fence locks the entries of terms.
+   *
+   * @param history the history table
+   * @param restSeconds how long the session may be idle while it holds a lock
+   * @param undoing runs a statement that restores the session, or aborts the connection
+   */
+  FenceLock fenceLock(
+      Connection connection,
+      String history,
+      long restSeconds,
+      BiConsumer<Connection, String> undoing);
 }

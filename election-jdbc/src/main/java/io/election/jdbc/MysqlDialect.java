@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -413,7 +414,11 @@ enum MysqlDialect implements Dialect {
   }
 
   @Override
-  public FenceLock fenceLock() {
-    return new MysqlFenceLock(READ_ONLY);
+  public FenceLock fenceLock(
+      Connection connection,
+      String history,
+      long restSeconds,
+      BiConsumer<Connection, String> undoing) {
+    return new MysqlFenceLock(connection, history, restSeconds, undoing);
   }
 }

@@ -11,9 +11,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Locks by {@code FOR SHARE}, in sessions whose time-outs are shortened and restored.
  *
- * @param readOnly an SQL expression for what makes the server read-only
+ * @param history the history table
+ * @param restSeconds how long the session may be idle while it holds the lock
+ * @param undoing runs a statement that restores the session, or aborts the connection
  */
-record MysqlFenceLock(String readOnly) implements FenceLock {
+record MysqlFenceLock(
+    Connection connection, String history, long restSeconds, BiConsumer<Connection, String> undoing)
+    implements FenceLock {
 
   private static final String SHORTEN = ofEach("""
       @election_%1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
@@ -38,68 +42,59 @@ record MysqlFenceLock(String readOnly) implements FenceLock {
   private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";
 
   @Override
-  public @Nullable FenceEntry read(
-      Connection connection,
-      String history,
-      String serviceId,
-      long term,
-      BiConsumer<Connection, String> undoing,
-      boolean ifBounded,
-      long restSeconds)
-      throws SQLException {
-    String condition = ifBounded ? BOUNDED.formatted(restSeconds) : "";
+  public @Nullable Entry read(String serviceId, long term, boolean ifBounded) throws SQLException {
+    String condition = ifBounded ? BOUNDED.formatted(this.restSeconds) : "";
     // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
     // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
-    String version = connection.getMetaData().getDatabaseProductVersion();
+    String version = this.connection.getMetaData().getDatabaseProductVersion();
     if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
-      return read(connection, history, serviceId, term, "", condition + MARIADB_LOCK);
+      return read(serviceId, term, "", condition + MARIADB_LOCK);
     }
     String hint = "/*+ SET_VAR(lock_wait_timeout = 1) */";
     try {
-      return read(connection, history, serviceId, term, hint, condition + " FOR SHARE NOWAIT");
+      return read(serviceId, term, hint, condition + " FOR SHARE NOWAIT");
     } catch (SQLException ex) {
       if (SqlError.SYNTAX.is(ex)) {
         // A proxy in front of MariaDB may report a version of MySQL.
-        return read(connection, history, serviceId, term, "", condition + MARIADB_LOCK);
+        return read(serviceId, term, "", condition + MARIADB_LOCK);
       }
       if (!SqlError.LOCKED_NOW.is(ex)) {
         throw ex;
       }
     }
     // MySQL has neither a statement nor a hint that waits one second for a row.
-    FenceLock.execute(connection, """
+    FenceLock.execute(this.connection, """
         SET @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
             SESSION innodb_lock_wait_timeout = 1
         """);
     try {
-      return read(connection, history, serviceId, term, hint, condition + " FOR SHARE");
+      return read(serviceId, term, hint, condition + " FOR SHARE");
     } finally {
-      undoing.accept(
-          connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
+      this.undoing.accept(
+          this.connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
     }
   }
 
-  private @Nullable FenceEntry read(
-      Connection connection, String history, String serviceId, long term, String hint, String lock)
+  private @Nullable Entry read(String serviceId, long term, String hint, String lock)
       throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement("""
+    try (PreparedStatement statement = this.connection.prepareStatement(
+        """
         SELECT %s leader_id, ended_at IS NULL, %s FROM %s
         WHERE service_id = ? AND term = ? %s
-        """.formatted(hint, this.readOnly, history, lock))) {
+        """.formatted(hint, MysqlDialect.READ_ONLY, this.history, lock))) {
       statement.setString(1, serviceId);
       statement.setLong(2, term);
       try (ResultSet row = statement.executeQuery()) {
         return row.next()
-            ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), Columns.string(row, 3))
+            ? new Entry(Columns.string(row, 1), row.getBoolean(2), Columns.string(row, 3))
             : null;
       }
     }
   }
 
   @Override
-  public String bounding(long restSeconds) {
-    return SHORTEN.formatted(restSeconds);
+  public String bounding() {
+    return SHORTEN.formatted(this.restSeconds);
   }
 
   @Override

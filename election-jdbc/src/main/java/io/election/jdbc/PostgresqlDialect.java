@@ -3,6 +3,7 @@ package io.election.jdbc;
 import static io.election.jdbc.Columns.string;
 
 import io.election.ElectionSetupException;
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -399,7 +401,11 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public FenceLock fenceLock() {
-    return new PostgresqlFenceLock(this);
+  public FenceLock fenceLock(
+      Connection connection,
+      String history,
+      long restSeconds,
+      BiConsumer<Connection, String> undoing) {
+    return new PostgresqlFenceLock(connection, history, restSeconds);
   }
 }

@@ -4,30 +4,25 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Locks by {@code FOR SHARE}, in one round trip with settings that end with the transaction. Such a
  * lock sees what is committed now at every isolation level.
+ *
+ * @param history the history table
+ * @param restSeconds how long the session may be idle while it holds the lock
  */
-record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
+record PostgresqlFenceLock(Connection connection, String history, long restSeconds)
+    implements FenceLock {
 
   private static final String SAVEPOINT = "election_fence";
 
   @Override
-  public @Nullable FenceEntry read(
-      Connection connection,
-      String history,
-      String serviceId,
-      long term,
-      BiConsumer<Connection, String> undoing,
-      boolean ifBounded,
-      long restSeconds)
-      throws SQLException {
+  public @Nullable Entry read(String serviceId, long term, boolean ifBounded) throws SQLException {
     String select = "SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s"
-        .formatted(history, this.dialect.literal(serviceId), term);
-    try (Statement statement = connection.createStatement()) {
+        .formatted(this.history, PostgresqlDialect.INSTANCE.literal(serviceId), term);
+    try (Statement statement = this.connection.createStatement()) {
       statement.setEscapeProcessing(false);
       try {
         statement.execute("""
@@ -36,7 +31,7 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
                 set_config('idle_in_transaction_session_timeout', '%2$ss', true);
             %3$s FOR SHARE;
             RELEASE SAVEPOINT %1$s
-            """.formatted(SAVEPOINT, restSeconds, select));
+            """.formatted(SAVEPOINT, this.restSeconds, select));
       } catch (SQLException ex) {
         undo(statement, ex);
         if (SqlError.key(ex).equals(SqlError.READ_ONLY_SERVER) && !hasWritten(statement)) {
@@ -50,7 +45,7 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
       statement.getMoreResults();
       statement.getMoreResults();
       try (ResultSet row = statement.getResultSet()) {
-        return row.next() ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), "") : null;
+        return row.next() ? new Entry(Columns.string(row, 1), row.getBoolean(2), "") : null;
       }
     }
   }
@@ -60,10 +55,10 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
    * changed since the snapshot and thus ended. A transaction that the server has doomed for its own
    * work reads nothing any more: then this fails by that conflict.
    */
-  private static FenceEntry unlocked(Statement statement, String select, String readOnly)
+  private static Entry unlocked(Statement statement, String select, String readOnly)
       throws SQLException {
     try (ResultSet row = statement.executeQuery(select)) {
-      return new FenceEntry(row.next() ? Columns.string(row, 1) : "", false, readOnly);
+      return new Entry(row.next() ? Columns.string(row, 1) : "", false, readOnly);
     }
   }
 
@@ -86,8 +81,8 @@ record PostgresqlFenceLock(Dialect dialect) implements FenceLock {
 
   /** An error would be in the log of a server that has nothing to do with the election. */
   @Override
-  public boolean reaches(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
+  public boolean reaches() throws SQLException {
+    try (Statement statement = this.connection.createStatement();
         ResultSet row = statement.executeQuery("""
             SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'leader_election_history'
                 AND has_schema_privilege(relnamespace, 'USAGE')
