@@ -77,8 +77,8 @@ final class Diagnosis {
               where,
               text(ex),
               dialect.grants(
-                  session != null ? session.schema() : null,
-                  session != null ? session.account() : null));
+                  session != null ? session.facts().schema() : null,
+                  session != null ? session.facts().account() : null));
     }
     if (SqlError.MISSING_DATABASE.is(ex)) {
       return "The database does not exist: %s (%s). Create it, or correct the URL."

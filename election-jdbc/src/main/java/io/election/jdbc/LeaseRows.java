@@ -124,7 +124,8 @@ final class LeaseRows {
       this.names = new Texts();
       this.leaders = new Texts();
     }
-    Readings readings = new Readings(session.source(), serviceIds.size(), this.names, this.leaders);
+    Readings readings =
+        new Readings(session.facts().source(), serviceIds.size(), this.names, this.leaders);
     session.query(new Poll(stamp, serviceIds), readings);
     return found(session, readings, serviceIds);
   }
@@ -151,7 +152,7 @@ final class LeaseRows {
   /** Reads a row that this session has locked. */
   LeaseRow readLocked(Session session, OwnerStamp stamp, String serviceId) throws SQLException {
     Set<String> serviceIds = Set.of(serviceId);
-    Readings readings = new Readings(session.source(), 1, new Texts(), new Texts());
+    Readings readings = new Readings(session.facts().source(), 1, new Texts(), new Texts());
     session.query(sql(session, stamp, "?"), readings, serviceId);
     Reading reading = found(session, readings, serviceIds).get(serviceId);
     if (reading == null) {

@@ -242,7 +242,6 @@ enum MysqlDialect implements Dialect {
               string(row, 4),
               string(row, 2),
               string(row, 3),
-              "",
               restSeconds * 1000);
         })
         .get(0);
@@ -410,7 +409,7 @@ enum MysqlDialect implements Dialect {
    * compares with.
    */
   private static String lockOf(Session session, String holder) {
-    return "leader_election:" + Digest.of(session.schema() + '\n' + holder);
+    return "leader_election:" + Digest.of(session.facts().schema() + '\n' + holder);
   }
 
   @Override

@@ -147,8 +147,7 @@ enum PostgresqlDialect implements Dialect {
         .get(0);
     session.setLocally(locally(version, restSeconds, lockSeconds, ""));
     String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
-    String locally = locally(version, restSeconds, lockSeconds, schema);
-    session.setLocally(locally);
+    session.setLocally(locally(version, restSeconds, lockSeconds, schema));
     String sql = """
         SELECT %s, current_user, COALESCE(host(inet_server_addr()), 'local') || ':'
                 || inet_server_port(),
@@ -164,7 +163,6 @@ enum PostgresqlDialect implements Dialect {
               string(row, 3),
               string(row, 2),
               schema,
-              locally,
               idleMillis > 0 ? Math.min(idleMillis, restMillis) : restMillis);
         })
         .get(0);
@@ -397,7 +395,7 @@ enum PostgresqlDialect implements Dialect {
   }
 
   private static String channel(Session session, String holder) {
-    return "leader_election_" + Digest.of(session.schema() + '\n' + holder);
+    return "leader_election_" + Digest.of(session.facts().schema() + '\n' + holder);
   }
 
   @Override

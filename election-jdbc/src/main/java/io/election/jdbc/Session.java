@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.sql.Types;
 import java.time.Duration;
@@ -28,10 +29,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class Session {
 
+  /** A role may want messages already while the transaction begins that switches them off. */
+  private static final String MERE_MESSAGE = "00000";
+
   private final Connection connection;
   private Deadline deadline;
   private Dialect dialect;
   private SessionFacts facts;
+  private String locally = "";
   private String usable = "";
   private boolean inTransaction;
 
@@ -45,7 +50,7 @@ final class Session {
     this.connection = connection;
     this.deadline = deadline;
     this.dialect = dialect;
-    this.facts = new SessionFacts("", "", "", "", "", "", Long.MAX_VALUE);
+    this.facts = new SessionFacts("", "", "", "", "", Long.MAX_VALUE);
   }
 
   /**
@@ -105,12 +110,13 @@ final class Session {
   }
 
   /**
-   * Determines what each transaction begins with from now on.
+   * Determines what each transaction begins with from now on, because the session itself is not set
+   * up.
    *
    * @param locally two statements, each with a semicolon at its end
    */
   void setLocally(String locally) {
-    this.facts = new SessionFacts("", "", "", "", "", locally, Long.MAX_VALUE);
+    this.locally = locally;
   }
 
   /** Begins a call that must end by a deadline. */
@@ -126,14 +132,9 @@ final class Session {
     return this.dialect;
   }
 
-  /** The server for which the session was set up. */
-  String source() {
-    return this.facts.source();
-  }
-
-  /** After how many milliseconds the server ends the session if it is idle. */
-  long restMillis() {
-    return this.facts.restMillis();
+  /** What the server told when the session was set up. */
+  SessionFacts facts() {
+    return this.facts;
   }
 
   /**
@@ -162,10 +163,10 @@ final class Session {
   /** After a move to another server by a proxy the settings of the session are unknown. */
   private String requireUsable(ResultSet row) throws SQLException {
     String found = Columns.string(row, 1);
-    if (!found.equals(source())) {
+    if (!found.equals(this.facts.source())) {
       throw new SQLNonTransientConnectionException(
           "it leads to another server now: %s, before it was %s (%s)"
-              .formatted(found, host(), source()),
+              .formatted(found, this.facts.host(), this.facts.source()),
           "08S01");
     }
     Columns.requireWritable(row, 2);
@@ -178,24 +179,9 @@ final class Session {
     return found;
   }
 
-  /** The server for which the session was set up, as host name and port, for display. */
-  String host() {
-    return this.facts.host();
-  }
-
-  /** The account that the server assigned to the session. */
-  String account() {
-    return this.facts.account();
-  }
-
-  /** The schema of the tables; empty before it is known. */
-  String schema() {
-    return this.facts.schema();
-  }
-
   /** Whether each statement sets what it needs locally to its transaction. */
   private boolean isLocal() {
-    return !this.facts.locally().isEmpty();
+    return !this.locally.isEmpty();
   }
 
   /** Runs a statement without parameters and without a result, as it is. */
@@ -204,7 +190,7 @@ final class Session {
     try (Statement statement = this.connection.createStatement()) {
       statement.execute(sql);
       if (isLocal()) {
-        RoundTrip.requireNoWarning(statement);
+        requireNoWarning(statement);
       }
     }
   }
@@ -219,23 +205,9 @@ final class Session {
     }
   }
 
-  private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
-    bound();
-    return RoundTrip.run(
-        this.connection,
-        this.inTransaction ? "" : this.facts.locally(),
-        dialect().words(sql),
-        outcome);
-  }
-
   /** Runs a write that is kept, and returns the number of rows that it changed. */
   int update(Kept write) throws SQLException {
-    if (isLocal()) {
-      return update(write.sql(this));
-    }
-    PreparedStatement statement = kept(write);
-    bound();
-    return statement.executeUpdate();
+    return isLocal() ? update(write.sql(this)) : kept(write).executeUpdate();
   }
 
   /**
@@ -261,12 +233,8 @@ final class Session {
   void query(Kept query, SqlFunction<ResultSet, ?> reader) throws SQLException {
     if (isLocal()) {
       query(query.sql(this), reader);
-      return;
-    }
-    PreparedStatement statement = kept(query);
-    bound();
-    try (ResultSet rows = statement.executeQuery()) {
-      all(rows, reader);
+    } else {
+      all(kept(query).executeQuery(), reader);
     }
   }
 
@@ -274,25 +242,75 @@ final class Session {
   <T> List<T> query(String sql, SqlFunction<ResultSet, T> reader, @Nullable Object... parameters)
       throws SQLException {
     if (isLocal()) {
-      return roundTrip(inlined(sql, parameters), (statement) -> {
-        try (ResultSet rows = statement.getResultSet()) {
-          return all(rows, reader);
-        }
-      });
+      return roundTrip(
+          inlined(sql, parameters), (statement) -> all(statement.getResultSet(), reader));
     }
-    try (PreparedStatement statement = prepare(sql, parameters);
-        ResultSet rows = statement.executeQuery()) {
-      return all(rows, reader);
+    try (PreparedStatement statement = prepare(sql, parameters)) {
+      return all(statement.executeQuery(), reader);
     }
   }
 
-  private static <T> List<T> all(ResultSet rows, SqlFunction<ResultSet, T> reader)
+  private static <T> List<T> all(ResultSet answer, SqlFunction<ResultSet, T> reader)
       throws SQLException {
-    List<T> result = new ArrayList<>();
-    while (rows.next()) {
-      result.add(reader.apply(rows));
+    try (ResultSet rows = answer) {
+      List<T> result = new ArrayList<>();
+      while (rows.next()) {
+        result.add(reader.apply(rows));
+      }
+      return result;
     }
-    return result;
+  }
+
+  /**
+   * Sends a statement together with what it needs set, locally to its transaction, in one round
+   * trip. Nothing is left in the session, which a pooler gives to other clients between two
+   * transactions.
+   */
+  private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
+    bound();
+    String words = this.dialect.words(sql);
+    try (Statement statement = this.connection.createStatement()) {
+      statement.setEscapeProcessing(false);
+      if (this.inTransaction) {
+        statement.execute(words);
+        return outcome.apply(statement);
+      }
+      try {
+        statement.execute(this.locally + words + ";\nCOMMIT");
+        requireNoWarning(statement);
+        // The answers to what is set locally come first.
+        statement.getMoreResults();
+        statement.getMoreResults();
+        return outcome.apply(statement);
+      } catch (SQLException ex) {
+        rollBack(statement, ex);
+        throw ex;
+      }
+    }
+  }
+
+  private static void rollBack(Statement statement, SQLException cause) {
+    try {
+      statement.execute("ROLLBACK");
+    } catch (SQLException ex) {
+      cause.addSuppressed(ex);
+    }
+  }
+
+  /**
+   * Fails if there is a warning. A server confirms a commit whose copy to a standby was not awaited
+   * to its end, and only warns: its outcome is unknown.
+   */
+  private static void requireNoWarning(Statement statement) throws SQLException {
+    SQLWarning warning = statement.getWarnings();
+    while (warning != null && MERE_MESSAGE.equals(warning.getSQLState())) {
+      warning = warning.getNextWarning();
+    }
+    if (warning != null) {
+      throw new SQLException(
+          "confirmed with a warning, and thus unknown: " + warning.getMessage(),
+          warning.getSQLState());
+    }
   }
 
   /** Writes parameters into a statement, so that no server keeps it prepared in a session. */
@@ -319,6 +337,7 @@ final class Session {
     if (before != null) {
       // In this order: the entries of an immutable map are made anew for each iteration.
       if (wanted.equals(before.text())) {
+        bound();
         return before.statement();
       }
       this.kept.remove(wanted.getClass());
@@ -326,6 +345,7 @@ final class Session {
     }
     PreparedStatement statement = prepare(wanted.sql(this));
     this.kept.put(wanted.getClass(), new Prepared(wanted.copy(), statement));
+    bound();
     return statement;
   }
 
@@ -363,7 +383,7 @@ final class Session {
    * does not have what was committed.
    */
   <T> Optional<T> inTransaction(SqlFunction<Session, Optional<T>> work) throws SQLException {
-    execute(isLocal() ? this.facts.locally() : "START TRANSACTION");
+    execute(isLocal() ? this.locally : "START TRANSACTION");
     Optional<T> result;
     this.inTransaction = true;
     try {

@@ -8,14 +8,7 @@ package io.election.jdbc;
  * @param host the server as host name and port, for display
  * @param account the account that the server assigned to the session
  * @param schema where the tables are
- * @param locally what begins each transaction; empty if the session itself is set up
  * @param restMillis after how long the server ends an idle session
  */
 record SessionFacts(
-    String product,
-    String source,
-    String host,
-    String account,
-    String schema,
-    String locally,
-    long restMillis) {}
+    String product, String source, String host, String account, String schema, long restMillis) {}

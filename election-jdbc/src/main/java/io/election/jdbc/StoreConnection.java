@@ -130,20 +130,20 @@ final class StoreConnection {
   }
 
   private void warnIfMoved(Session session) {
-    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.source())) {
+    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.facts().source())) {
       log.warn(
           "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was not a failover, both servers may accept writes, and each would have its own leader",
-          session.host(),
-          session.source(),
+          session.facts().host(),
+          session.facts().source(),
           this.lastHost,
           this.lastSource);
     }
-    this.lastSource = session.source();
-    this.lastHost = session.host();
+    this.lastSource = session.facts().source();
+    this.lastHost = session.facts().host();
   }
 
   /** Whether the server has ended the connection, or will do so within the call. */
   private boolean hasRestedTooLong(Session session) {
-    return System.nanoTime() - this.lastUse > session.restMillis() * 750_000L;
+    return System.nanoTime() - this.lastUse > session.facts().restMillis() * 750_000L;
   }
 }
