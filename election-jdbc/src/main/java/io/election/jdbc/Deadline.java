@@ -8,18 +8,17 @@ import java.util.concurrent.TimeUnit;
  * The instant by which a call must end.
  *
  * @param nanoTime a reading of {@link System#nanoTime()}
- * @param bound the time that the call had at its start, for messages
  */
-record Deadline(long nanoTime, Duration bound) {
+record Deadline(long nanoTime) {
 
   static Deadline in(Duration bound) {
-    return new Deadline(System.nanoTime() + bound.toNanos(), bound);
+    return new Deadline(System.nanoTime() + bound.toNanos());
   }
 
   /** Returns a deadline halfway between now and this one. */
   Deadline halfway() {
     long now = System.nanoTime();
-    return new Deadline(now + (this.nanoTime - now) / 2, this.bound);
+    return new Deadline(now + (this.nanoTime - now) / 2);
   }
 
   /**

@@ -2,7 +2,6 @@ package io.election.jdbc;
 
 import static java.util.regex.Pattern.CASE_INSENSITIVE;
 
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -38,6 +37,9 @@ public record JdbcUrl(String text) {
       Pattern.compile("\\?(?:[\\w.-]+=[^&]*&)*[\\w.-]+=[^&/@]*@[^&/@]*(?:&[^@]*)?");
   private static final Pattern HOSTS =
       Pattern.compile("\\[?(?:(?:[\\p{L}\\p{N}_.-]*|\\[[\\p{XDigit}:.%]+])(?::\\d+)?(?:,|]?$))*");
+  /** One of several hosts, between commas that are not in brackets. */
+  private static final Pattern HOST = Pattern.compile("(?:\\([^)]*\\)|\\[[^]]*]|[^,])+");
+
   private static final Pattern HOST_OR_PORT = Pattern.compile(
       "(?i)[(,]\\s*(host|port)\\s*=\\s*([\\p{L}\\p{N}_.:%-]+|\\[[\\p{XDigit}:.%]+])\\s*(?=[),])");
   private static final Pattern DATABASE_AFTER_KEYS = Pattern.compile("\\)]?(/[^()=,:@]*)$");
@@ -138,29 +140,10 @@ public record JdbcUrl(String text) {
     }
     // Which kind of server the driver looks for is left out: which one accepts writes is asked.
     String rest = any.group(3).replaceAll("(?<=[?&])targetServerType=[^&]*&?", "");
-    return hosts(any.group(2)).stream()
-        .map((host) -> new JdbcUrl(any.group(1) + "//" + host + rest))
+    return HOST.matcher(any.group(2))
+        .results()
+        .map((host) -> new JdbcUrl(any.group(1) + "//" + host.group().strip() + rest))
         .toList();
-  }
-
-  /** Splits at commas outside brackets. */
-  private static List<String> hosts(String authority) {
-    List<String> hosts = new ArrayList<>();
-    int depth = 0;
-    int begin = 0;
-    for (int i = 0; i < authority.length(); i++) {
-      char c = authority.charAt(i);
-      if (c == '(' || c == '[') {
-        depth++;
-      } else if (c == ')' || c == ']') {
-        depth--;
-      } else if (c == ',' && depth == 0) {
-        hosts.add(authority.substring(begin, i).strip());
-        begin = i + 1;
-      }
-    }
-    hosts.add(authority.substring(begin).strip());
-    return hosts;
   }
 
   private String scheme() {
