@@ -139,8 +139,8 @@ interface Dialect {
   Ddl ddl();
 
   /**
-   * A query that describes a table of the session's schema: its type, its engine, and what a {@link
-   * Table.Column} says, with a row for each column.
+   * A query that describes a table of the session's schema, with a row for each column: its number,
+   * the table's name, type and engine, and what a {@link Table.Column} says.
    */
   String description(String table);
 

@@ -133,7 +133,7 @@ final class LeaderElectionSchema {
     Dialect dialect = session.dialect();
     boolean migrates = dialect.createsTogether()
         ? tables.areGone()
-        : Table.find(session, SchemaMigrator.HISTORY) == null;
+        : Table.find(session, SchemaMigrator.HISTORY).isEmpty();
     return new ElectionSetupException(
         "The tables of the election in %s are incomplete, and as.election.%s.schema=validate does not change them."
             .formatted(this.database.location(), dialect.shortName()),

@@ -4,6 +4,7 @@ import io.election.ElectionSetupException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -79,26 +80,10 @@ record LeaseTables(
       new Expected("ended_by", "varchar", true, Nulls.ALLOWED),
       new Expected("end_note", "varchar", true, Nulls.ALLOWED));
 
-  /**
-   * Looks for the tables. Where a transaction creates all of them, some without the others may have
-   * been created during the look: a second one sees all.
-   */
   static LeaseTables find(Session session) throws SQLException {
-    LeaseTables tables = look(session);
-    return tables.dialect().createsTogether()
-            && !tables.areGone()
-            && !tables.toCreate().isEmpty()
-        ? look(session)
-        : tables;
-  }
-
-  private static LeaseTables look(Session session) throws SQLException {
-    Dialect dialect = session.dialect();
+    Map<String, Table> tables = Table.find(session, LEASES, HISTORY, MEMBERS);
     return new LeaseTables(
-        dialect,
-        Table.find(session, LEASES),
-        Table.find(session, HISTORY),
-        Table.find(session, MEMBERS));
+        session.dialect(), tables.get(LEASES), tables.get(HISTORY), tables.get(MEMBERS));
   }
 
   /** The statements that create the tables that are not there. */

@@ -256,7 +256,8 @@ enum MysqlDialect implements Dialect {
   @Override
   public String description(String table) {
     return """
-        SELECT t.table_type, t.engine, LOWER(c.column_name), LOWER(c.data_type), c.column_type,
+        SELECT c.ordinal_position, '%1$s', t.table_type, t.engine, LOWER(c.column_name),
+            LOWER(c.data_type), c.column_type,
             c.character_maximum_length, c.datetime_precision, c.is_nullable = 'YES',
             c.is_nullable = 'YES' OR c.column_default IS NOT NULL
                 OR LOWER(c.extra) LIKE '%%auto_increment%%' OR LOWER(c.extra) LIKE '%%generated%%',
@@ -265,7 +266,7 @@ enum MysqlDialect implements Dialect {
                 WHERE table_schema = DATABASE() AND table_name = '%1$s' AND index_name = 'PRIMARY')
         FROM information_schema.tables t JOIN information_schema.columns c
         WHERE t.table_schema = DATABASE() AND t.table_name = '%1$s'
-            AND c.table_schema = DATABASE() AND c.table_name = '%1$s' ORDER BY c.ordinal_position
+            AND c.table_schema = DATABASE() AND c.table_name = '%1$s'
         """.formatted(table);
   }
 

@@ -235,7 +235,7 @@ enum PostgresqlDialect implements Dialect {
   @Override
   public String description(String table) {
     return """
-        SELECT CASE r.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
+        SELECT a.attnum, '%1$s', CASE r.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'view' WHEN 'm'
                 THEN 'materialized view' WHEN 'f' THEN 'foreign table' WHEN 'p'
                 THEN 'partitioned table' ELSE 'relation of kind ' || CAST(r.relkind AS text) END,
             CASE r.relpersistence WHEN 'p' THEN 'permanent' WHEN 'u' THEN 'unlogged'
@@ -253,8 +253,7 @@ enum PostgresqlDialect implements Dialect {
             JOIN pg_type t ON t.oid = a.atttypid
             LEFT JOIN pg_collation c ON c.oid = a.attcollation
             LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-        WHERE r.oid = to_regclass('%s') AND a.attnum > 0 AND NOT a.attisdropped
-        ORDER BY a.attnum
+        WHERE r.oid = to_regclass('%1$s') AND a.attnum > 0 AND NOT a.attisdropped
         """.formatted(table);
   }
 

@@ -3,10 +3,13 @@ package io.election.jdbc;
 import static io.election.jdbc.Columns.string;
 
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /**
  * A table as the server describes it.
@@ -44,31 +47,29 @@ record Table(String name, String type, String engine, List<Column> columns) {
       String collation,
       boolean primary) {}
 
-  /** Finds a table in the session's schema; {@code null} if there is none of that name. */
-  static @Nullable Table find(Session session, String name) throws SQLException {
-    record Found(String type, String engine, Column column) {}
-    List<Found> found = session.query(
-        session.dialect().description(name),
-        (row) -> new Found(
-            string(row, 1),
-            string(row, 2),
-            new Column(
-                string(row, 3),
-                string(row, 4),
-                string(row, 5),
-                row.getLong(6),
-                row.getLong(7),
-                row.getBoolean(8),
-                row.getBoolean(9),
-                string(row, 10),
-                row.getBoolean(11))));
-    return found.isEmpty()
-        ? null
-        : new Table(
-            name,
-            found.get(0).type(),
-            found.get(0).engine(),
-            found.stream().map(Found::column).toList());
+  /** Finds tables of the session's schema. All are those of one instant. */
+  static Map<String, Table> find(Session session, String... names) throws SQLException {
+    Map<String, Table> tables = new HashMap<>();
+    String sql = Stream.of(names)
+        .map(session.dialect()::description)
+        .collect(Collectors.joining("UNION ALL ", "", "ORDER BY 1"));
+    session.query(sql, (row) -> {
+      Table table = new Table(string(row, 2), string(row, 3), string(row, 4), new ArrayList<>());
+      Table known = tables.putIfAbsent(table.name(), table);
+      return (known != null ? known : table)
+          .columns()
+          .add(new Column(
+              string(row, 5),
+              string(row, 6),
+              string(row, 7),
+              row.getLong(8),
+              row.getLong(9),
+              row.getBoolean(10),
+              row.getBoolean(11),
+              string(row, 12),
+              row.getBoolean(13)));
+    });
+    return tables;
   }
 
   Optional<Column> column(String name) {
