@@ -104,9 +104,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     this.ticker = ticker;
     this.members = new MemberTable(ticker);
     this.database = database;
-    boolean migrates = schemaMode == SchemaMode.MIGRATE;
-    this.schema = new LeaderElectionSchema(
-        database, schemaMode != SchemaMode.NONE, migrates, operationTimeout);
+    this.schema = new LeaderElectionSchema(database, schemaMode, operationTimeout);
     this.operationTimeout = operationTimeout;
     this.restSeconds = Session.restSeconds(renewInterval);
     this.connection =

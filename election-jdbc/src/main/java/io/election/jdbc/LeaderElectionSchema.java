@@ -1,6 +1,7 @@
 package io.election.jdbc;
 
 import io.election.ElectionSetupException;
+import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -25,8 +26,7 @@ final class LeaderElectionSchema {
   private static final int ATTEMPTS = 10;
 
   private final ElectionDatabase database;
-  private final boolean checks;
-  private final boolean migrates;
+  private final SchemaMode mode;
   private final Duration timeToLook;
   private final String bound;
   private boolean ensured;
@@ -44,16 +44,13 @@ final class LeaderElectionSchema {
    * Creates the schema; nothing is done before {@link #ensure()}.
    *
    * @param database the database with the tables
-   * @param checks whether the tables are inspected; nothing at all is done otherwise
-   * @param migrates whether what is missing is created
+   * @param mode whether the tables are inspected, and what is missing is created
    * @param operationTimeout the bound of one call to the database; inspecting the tables may take 5
    *     s if this is less
    */
-  LeaderElectionSchema(
-      ElectionDatabase database, boolean checks, boolean migrates, Duration operationTimeout) {
+  LeaderElectionSchema(ElectionDatabase database, SchemaMode mode, Duration operationTimeout) {
     this.database = database;
-    this.checks = checks;
-    this.migrates = migrates;
+    this.mode = mode;
     this.timeToLook =
         operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
     this.bound = Diagnosis.bound(this.timeToLook, operationTimeout);
@@ -64,7 +61,7 @@ final class LeaderElectionSchema {
    * {@link #recheck()}. Throws what {@link JdbcLeaseStore#ensureTables} does.
    */
   synchronized void ensure() throws LeaseStoreException {
-    if (this.ensured || !this.checks) {
+    if (this.ensured || this.mode == SchemaMode.NONE) {
       return;
     }
     LeaseTables tables = inspect();
@@ -95,7 +92,7 @@ final class LeaderElectionSchema {
    * no members.
    */
   private void attempt(List<String> missing, LeaseTables tables) {
-    if (missing.isEmpty() || !this.migrates || this.denied) {
+    if (missing.isEmpty() || this.mode != SchemaMode.MIGRATE || this.denied) {
       return;
     }
     try {
@@ -111,7 +108,7 @@ final class LeaderElectionSchema {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
       LeaseTables tables = LeaseTables.find(session);
       List<String> missing = tables.missing();
-      if (!missing.isEmpty() && this.migrates) {
+      if (!missing.isEmpty() && this.mode == SchemaMode.MIGRATE) {
         checkRights(session, tables, missing);
       } else if (!tables.isDispensable(missing)) {
         throw incomplete(session, tables, missing);

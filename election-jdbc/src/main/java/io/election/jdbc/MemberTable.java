@@ -79,20 +79,17 @@ final class MemberTable {
    * change.
    */
   void announce(Session session, Announcement self) throws SQLException {
-    requireUsable();
-    try {
-      if (self.equals(this.announced) && refresh(session, self)) {
-        return;
+    use(session, (own) -> {
+      if (!self.equals(this.announced) || !refresh(own, self)) {
+        boolean first = this.announced == null;
+        this.announced = null;
+        if (!write(own, self, first)) {
+          insert(own, self);
+        }
+        this.announced = self;
       }
-      boolean first = this.announced == null;
-      this.announced = null;
-      if (!write(session, self, first)) {
-        insert(session, self);
-      }
-      this.announced = self;
-    } catch (SQLException ex) {
-      throw explained(ex);
-    }
+      return self;
+    });
   }
 
   private static boolean refresh(Session session, Announcement self) throws SQLException {
@@ -103,8 +100,6 @@ final class MemberTable {
 
   private static boolean write(Session session, Announcement self, boolean first)
       throws SQLException {
-    List<@Nullable Object> parameters = new ArrayList<>(values(self));
-    parameters.add(self.nodeId());
     return session.updateOne(
         """
         UPDATE leader_election_member
@@ -112,18 +107,16 @@ final class MemberTable {
             paused = ?, version = ?
         WHERE node_id = ? AND %s
         """.formatted(first ? "joined_at = CURRENT_TIMESTAMP(6)," : "", session.isUsable()),
-        parameters.toArray());
+        parameters(self));
   }
 
   private static void insert(Session session, Announcement self) throws SQLException {
-    List<@Nullable Object> parameters = new ArrayList<>(values(self));
-    parameters.add(self.nodeId());
     try {
       session.updateOne("""
           INSERT INTO leader_election_member
               (lease_millis, eligible, services, paused, version, node_id, joined_at, seen_at)
           SELECT ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP(6), CURRENT_TIMESTAMP(6) FROM DUAL WHERE %s
-          """.formatted(session.isUsable()), parameters.toArray());
+          """.formatted(session.isUsable()), parameters(self));
     } catch (SQLException ex) {
       // Another process with this name has just written the row.
       if (!SqlError.DUPLICATE_KEY.is(ex)) {
@@ -132,15 +125,17 @@ final class MemberTable {
     }
   }
 
-  private static List<@Nullable Object> values(Announcement self) {
+  private static Object[] parameters(Announcement self) {
     // One column, so that the table stays as it is.
     String version = self.version() + " " + self.algorithm();
-    return List.of(
-        self.lease().toMillis(),
-        self.eligible() ? 1L : 0L,
-        services(self),
-        String.join(SEPARATOR, self.paused()),
-        version.substring(0, Math.min(version.length(), VERSION_LENGTH)));
+    return new Object[] {
+      self.lease().toMillis(),
+      self.eligible() ? 1L : 0L,
+      services(self),
+      String.join(SEPARATOR, self.paused()),
+      version.substring(0, Math.min(version.length(), VERSION_LENGTH)),
+      self.nodeId()
+    };
   }
 
   /**
@@ -187,52 +182,49 @@ final class MemberTable {
 
   /** Reads the members of all given elections with one statement. */
   Map<String, List<Member>> read(Session session, Set<String> serviceIds) throws SQLException {
-    requireUsable();
     Map<String, List<Member>> members = new HashMap<>();
     Map<String, Services> texts = new HashMap<>();
     Map<String, String> times = new HashMap<>();
     long asked = this.ticker.read();
-    try {
-      session.query("""
+    use(
+        session,
+        (own) -> own.query("""
           SELECT node_id, EXTRACT(EPOCH FROM joined_at), EXTRACT(EPOCH FROM seen_at), eligible, version,
               services, paused, lease_millis
           FROM leader_election_member ORDER BY joined_at, node_id
           """, (row) -> {
-        String nodeId = Columns.string(row, 1);
-        String seenAt = Columns.string(row, 3);
-        times.put(nodeId, seenAt);
-        if (!this.presence.isThere(nodeId, seenAt, row.getLong(8), asked)) {
-          return nodeId;
-        }
-        // Most nodes take part in the same elections.
-        Services services = texts.computeIfAbsent(Columns.string(row, 6), Services::parse);
-        String[] version = Columns.string(row, 5).split(" ", 2);
-        Instant joinedAt = instant(row, 2);
-        Instant lastSeen = instant(row, 3);
-        Duration lease = Duration.ofMillis(row.getLong(8));
-        Set<String> paused = Set.of(Columns.string(row, 7).split(SEPARATOR));
-        for (String id : serviceIds) {
-          if (services.ids().contains(id)) {
-            members
-                .computeIfAbsent(id, (key) -> new ArrayList<>())
-                .add(new Member(
-                    nodeId,
-                    joinedAt,
-                    lastSeen,
-                    row.getBoolean(4),
-                    paused.contains(id),
-                    version[0],
-                    version.length > 1 ? version[1] : "",
-                    services.positions().getOrDefault(id, ""),
-                    lease,
-                    services.positions().getOrDefault("", "")));
+          String nodeId = Columns.string(row, 1);
+          String seenAt = Columns.string(row, 3);
+          times.put(nodeId, seenAt);
+          if (!this.presence.isThere(nodeId, seenAt, row.getLong(8), asked)) {
+            return nodeId;
           }
-        }
-        return nodeId;
-      });
-    } catch (SQLException ex) {
-      throw explained(ex);
-    }
+          // Most nodes take part in the same elections.
+          Services services = texts.computeIfAbsent(Columns.string(row, 6), Services::parse);
+          String[] version = Columns.string(row, 5).split(" ", 2);
+          Instant joinedAt = instant(row, 2);
+          Instant lastSeen = instant(row, 3);
+          Duration lease = Duration.ofMillis(row.getLong(8));
+          Set<String> paused = Set.of(Columns.string(row, 7).split(SEPARATOR));
+          for (String id : serviceIds) {
+            if (services.ids().contains(id)) {
+              members
+                  .computeIfAbsent(id, (key) -> new ArrayList<>())
+                  .add(new Member(
+                      nodeId,
+                      joinedAt,
+                      lastSeen,
+                      row.getBoolean(4),
+                      paused.contains(id),
+                      version[0],
+                      version.length > 1 ? version[1] : "",
+                      services.positions().getOrDefault(id, ""),
+                      lease,
+                      services.positions().getOrDefault("", "")));
+            }
+          }
+          return nodeId;
+        }));
     this.presence.saw(times);
     return members;
   }
@@ -243,13 +235,10 @@ final class MemberTable {
 
   void withdraw(Session session, String nodeId) throws SQLException {
     this.announced = null;
-    requireUsable();
-    try {
-      session.updateOne(
-          "DELETE FROM leader_election_member WHERE node_id = ? AND " + session.isUsable(), nodeId);
-    } catch (SQLException ex) {
-      throw explained(ex);
-    }
+    use(
+        session,
+        (own) -> own.updateOne(
+            "DELETE FROM leader_election_member WHERE node_id = ? AND " + own.isUsable(), nodeId));
   }
 
   /**
@@ -293,22 +282,23 @@ final class MemberTable {
     }
   }
 
-  /** Repeats the last refusal without a statement until it is time to try again. */
-  private void requireUsable() throws UnusableException {
+  /** Works with the table. Repeats the last refusal until it is time to try again. */
+  private void use(Session session, SqlFunction<Session, ?> work) throws SQLException {
     if (this.refusal != null && this.ticker.read() - this.refusedAt < RETRY) {
       throw this.refusal;
     }
     this.refusal = null;
-  }
-
-  private SQLException explained(SQLException ex) {
-    if (!isUnusable(ex)) {
-      return ex;
+    try {
+      work.apply(session);
+    } catch (SQLException ex) {
+      if (!isUnusable(ex)) {
+        throw ex;
+      }
+      this.announced = null;
+      this.refusal = new UnusableException(ex);
+      this.refusedAt = this.ticker.read();
+      throw this.refusal;
     }
-    this.announced = null;
-    this.refusal = new UnusableException(ex);
-    this.refusedAt = this.ticker.read();
-    return this.refusal;
   }
 
   private static boolean isUnusable(SQLException ex) {

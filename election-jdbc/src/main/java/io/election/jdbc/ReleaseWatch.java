@@ -3,6 +3,7 @@ package io.election.jdbc;
 import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +27,8 @@ final class ReleaseWatch implements ReleaseListener.Signal {
   private final Duration operationTimeout;
   private final long restSeconds;
   private final Duration patience;
+  private final CountDownLatch closed = new CountDownLatch(1);
   private @Nullable Session session;
-  private boolean closed;
 
   ReleaseWatch(ElectionDatabase database, Duration operationTimeout, long restSeconds) {
     this(database, operationTimeout, restSeconds, PATIENCE);
@@ -80,15 +81,9 @@ final class ReleaseWatch implements ReleaseListener.Signal {
   }
 
   /** Waits for two renew intervals, because a node that cannot connect tries once in each. */
-  private synchronized void leaveTheConnectionToOthers() throws LeaseStoreException {
-    long begin = System.nanoTime();
-    long nanos = TimeUnit.SECONDS.toNanos(this.restSeconds);
+  private void leaveTheConnectionToOthers() throws LeaseStoreException {
     try {
-      for (long left = nanos;
-          left > 0 && !this.closed;
-          left = nanos - (System.nanoTime() - begin)) {
-        TimeUnit.NANOSECONDS.timedWait(this, left);
-      }
+      var unused = this.closed.await(this.restSeconds, TimeUnit.SECONDS);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new LeaseStoreException("Interrupted between two waits for a signal", ex);
@@ -99,7 +94,7 @@ final class ReleaseWatch implements ReleaseListener.Signal {
     Session opened =
         Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
     synchronized (this) {
-      if (!this.closed) {
+      if (this.closed.getCount() > 0) {
         this.session = opened;
         return opened;
       }
@@ -117,8 +112,7 @@ final class ReleaseWatch implements ReleaseListener.Signal {
 
   @Override
   public synchronized void close() {
-    this.closed = true;
-    notifyAll();
+    this.closed.countDown();
     discard();
   }
 }

@@ -25,8 +25,7 @@ final class StoreConnection {
 
   private Runnable dropped = () -> {};
   private @Nullable Session session;
-  private String lastSource = "";
-  private String lastHost = "";
+  private @Nullable SessionFacts last;
   private long lastUse;
 
   StoreConnection(
@@ -125,21 +124,21 @@ final class StoreConnection {
     session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
     this.session = session;
     this.lastUse = System.nanoTime();
-    warnIfMoved(session);
+    warnIfMoved(session.facts());
     return session;
   }
 
-  private void warnIfMoved(Session session) {
-    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.facts().source())) {
+  private void warnIfMoved(SessionFacts now) {
+    SessionFacts before = this.last;
+    if (before != null && !before.source().equals(now.source())) {
       log.warn(
           "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was not a failover, both servers may accept writes, and each would have its own leader",
-          session.facts().host(),
-          session.facts().source(),
-          this.lastHost,
-          this.lastSource);
+          now.host(),
+          now.source(),
+          before.host(),
+          before.source());
     }
-    this.lastSource = session.facts().source();
-    this.lastHost = session.facts().host();
+    this.last = now;
   }
 
   /** Whether the server has ended the connection, or will do so within the call. */
