@@ -123,16 +123,15 @@ interface Dialect {
   String commitSettings();
 
   /**
-   * Sets up a session, or determines what each call sets locally.
+   * Sets up a session, or determines what each call sets locally. It waits at most one second for a
+   * lock of any kind.
    *
    * @param where the database, for messages
    * @param restSeconds how long the session may be idle
-   * @param lockSeconds how long the session waits for a lock of any kind
    * @param warning takes a warning that is logged once
    * @throws ElectionSetupException if the product, or the database, cannot hold the leases
    */
-  SessionFacts setUp(
-      Session session, String where, long restSeconds, long lockSeconds, Consumer<String> warning)
+  SessionFacts setUp(Session session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException;
 
   /** The statements that create the tables. */

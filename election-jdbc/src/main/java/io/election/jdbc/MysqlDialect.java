@@ -196,7 +196,7 @@ enum MysqlDialect implements Dialect {
    */
   @Override
   public SessionFacts setUp(
-      Session session, String where, long restSeconds, long lockSeconds, Consumer<String> warning)
+      Session session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException {
     Connection connection = session.connection();
     session.bound();
@@ -213,7 +213,7 @@ enum MysqlDialect implements Dialect {
             BACKSLASH)
         .get(0);
     MysqlDialect dialect = server.dialect();
-    List<MysqlSetting> settings = MysqlSetting.of(server.escaped(), restSeconds, lockSeconds);
+    List<MysqlSetting> settings = MysqlSetting.of(server.escaped(), restSeconds);
     settings.addAll(dialect.ownSettings());
     session.execute(settings.stream()
         .map((setting) -> setting.variable() + " = " + setting.value())

@@ -22,8 +22,7 @@ record MysqlSetting(String variable, String value, String shown) {
    *
    * @param escaped whether the server reads a backslash as the driver writes it
    */
-  static List<MysqlSetting> of(boolean escaped, long restSeconds, long lockSeconds) {
-    String lock = Long.toString(lockSeconds);
+  static List<MysqlSetting> of(boolean escaped, long restSeconds) {
     String rest = Long.toString(restSeconds);
     return new ArrayList<>(List.of(
         new MysqlSetting("autocommit", "1", "1"),
@@ -46,8 +45,8 @@ record MysqlSetting(String variable, String value, String shown) {
         // Without this a low max_join_size refuses reads of several elections.
         new MysqlSetting("sql_big_selects", "1", "1"),
         new MysqlSetting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
-        new MysqlSetting("innodb_lock_wait_timeout", lock, lock),
-        new MysqlSetting("lock_wait_timeout", lock, lock),
+        new MysqlSetting("innodb_lock_wait_timeout", "1", "1"),
+        new MysqlSetting("lock_wait_timeout", "1", "1"),
         new MysqlSetting(WAIT_TIMEOUT, rest, rest)));
   }
 

@@ -133,7 +133,7 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public SessionFacts setUp(
-      Session session, String where, long restSeconds, long lockSeconds, Consumer<String> warning)
+      Session session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException {
     session.bound();
     session.connection().setAutoCommit(true);
@@ -145,9 +145,9 @@ enum PostgresqlDialect implements Dialect {
           return number;
         })
         .get(0);
-    session.setLocally(locally(version, restSeconds, lockSeconds, ""));
+    session.setLocally(locally(version, restSeconds, ""));
     String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
-    session.setLocally(locally(version, restSeconds, lockSeconds, schema));
+    session.setLocally(locally(version, restSeconds, schema));
     String sql = """
         SELECT %s, current_user, COALESCE(host(inet_server_addr()), 'local') || ':'
                 || inet_server_port(),
@@ -204,11 +204,11 @@ enum PostgresqlDialect implements Dialect {
    *
    * @param schema where the tables are; empty for the search path of the session
    */
-  private String locally(int version, long restSeconds, long lockSeconds, String schema) {
+  private String locally(int version, long restSeconds, String schema) {
     List<String> settings = new ArrayList<>(List.of(
         set("synchronous_commit", "'on'"),
         set("statement_timeout", "'0'"),
-        set("lock_timeout", "'" + lockSeconds + "s'"),
+        set("lock_timeout", "'1s'"),
         set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
         // A commit that did not wait for a standby is only warned of.
         set("client_min_messages", "'warning'"),

@@ -26,12 +26,6 @@ final class SchemaMigrator {
   static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
 
-  /**
-   * While an ALTER waits, all later statements on the table wait too, including those of older
-   * tools.
-   */
-  private static final int LOCK_SECONDS = 2;
-
   /** One of Flyway's connections is idle while the other migrates. */
   private static final int REST_SECONDS = 300;
 
@@ -177,6 +171,6 @@ final class SchemaMigrator {
   }
 
   private static Session open(ElectionDatabase database) throws SQLException {
-    return Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
+    return Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS);
   }
 }

@@ -63,17 +63,6 @@ final class Session {
    */
   static Session open(ElectionDatabase database, Deadline deadline, long restSeconds)
       throws SQLException {
-    return open(database, deadline, restSeconds, 1);
-  }
-
-  /**
-   * Connects and sets up a session with its own lock wait time-out.
-   *
-   * @param lockSeconds how long the session waits for a lock of any kind
-   */
-  static Session open(
-      ElectionDatabase database, Deadline deadline, long restSeconds, long lockSeconds)
-      throws SQLException {
     Connection connection = database.connect(deadline);
     try {
       connection.setNetworkTimeout(Runnable::run, deadline.remainingMillis());
@@ -81,7 +70,7 @@ final class Session {
       Dialect dialect = Dialect.of(metaData);
       database.learn(metaData.getURL(), dialect);
       Session session = new Session(connection, deadline, dialect);
-      session.setUp(database, restSeconds, lockSeconds);
+      session.setUp(database, restSeconds);
       return session;
     } catch (SQLException | RuntimeException | Error ex) {
       ElectionDatabase.discard(connection);
@@ -94,10 +83,8 @@ final class Session {
     return Math.max(1, (2 * renewInterval.toMillis() + 999) / 1000);
   }
 
-  private void setUp(ElectionDatabase database, long restSeconds, long lockSeconds)
-      throws SQLException {
-    this.facts =
-        dialect().setUp(this, database.location(), restSeconds, lockSeconds, database::warnOnce);
+  private void setUp(ElectionDatabase database, long restSeconds) throws SQLException {
+    this.facts = dialect().setUp(this, database.location(), restSeconds, database::warnOnce);
     Dialect exact = Dialect.of(this.facts.product());
     this.dialect = exact != null ? exact : this.dialect;
     database.learnSchema(this.facts.schema());
