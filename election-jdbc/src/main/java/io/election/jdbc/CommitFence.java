@@ -281,11 +281,16 @@ public final class CommitFence {
   private FenceLock lock(Connection connection, Dialect dialect) {
     String schema = this.database != null ? this.database.schema() : null;
     String place = schema != null ? dialect.quoted(schema) + "." : "";
-    return dialect.fenceLock(connection, place + LeaseTables.HISTORY, this.restSeconds, this::undo);
+    return dialect.fenceLock(this, connection, place + LeaseTables.HISTORY);
+  }
+
+  /** How long a session may be idle while it holds a lock. */
+  long restSeconds() {
+    return this.restSeconds;
   }
 
   /** Restores the session, or aborts its connection so that it is not used again. Never throws. */
-  private void undo(Connection connection, String statement) {
+  void undo(Connection connection, String statement) {
     try {
       FenceLock.execute(connection, statement);
     } catch (SQLException | RuntimeException ex) {

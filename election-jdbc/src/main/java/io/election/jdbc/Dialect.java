@@ -2,13 +2,14 @@ package io.election.jdbc;
 
 import io.election.ElectionSetupException;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,20 @@ interface Dialect {
             + " @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
   }
 
+  /**
+   * Maps a text to a short name of safe characters: 32 hexadecimal digits, which are equal only for
+   * equal texts.
+   */
+  static String digestOf(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest, 0, 16);
+    } catch (NoSuchAlgorithmException ex) {
+      throw new IllegalStateException("Every Java platform has SHA-256", ex);
+    }
+  }
+
   /** The name in settings and in the log. */
   String shortName();
 
@@ -85,7 +100,7 @@ interface Dialect {
   String quoted(String name);
 
   /**
-   * An SQL expression for the first hexadecimal digits of the {@linkplain Digest#of digest} of a
+   * An SQL expression for the first hexadecimal digits of the {@linkplain #digestOf digest} of a
    * text.
    */
   String digest(String text, int digits);
@@ -108,7 +123,7 @@ interface Dialect {
    */
   String source();
 
-  /** The {@linkplain Digest#of digest} of {@link #source()} as SQL, for comparisons. */
+  /** The {@linkplain #digestOf digest} of {@link #source()} as SQL, for comparisons. */
   default String sourceDigest() {
     return digest(source(), 32);
   }
@@ -226,12 +241,6 @@ interface Dialect {
    * How a commit fence locks the entries of terms.
    *
    * @param history the history table
-   * @param restSeconds how long the session may be idle while it holds a lock
-   * @param undoing runs a statement that restores the session, or aborts the connection
    */
-  FenceLock fenceLock(
-      Connection connection,
-      String history,
-      long restSeconds,
-      BiConsumer<Connection, String> undoing);
+  FenceLock fenceLock(CommitFence fence, Connection connection, String history);
 }

@@ -75,7 +75,7 @@ final class LeaderElectionSchema {
           || ((this.seen || this.database.dialect().createsTogether()) && !tables.areGone())) {
         throw dropped(missing);
       }
-      migrate(missing, tables.isUpgrade());
+      migrate(missing, tables);
     }
     this.dropped = List.of();
     this.seen = true;
@@ -96,7 +96,7 @@ final class LeaderElectionSchema {
       return;
     }
     try {
-      migrate(missing, tables.isUpgrade());
+      migrate(missing, tables);
     } catch (LeaseStoreException | ElectionSetupException ex) {
       log.debug("The election continues without what could not be created", ex);
     }
@@ -157,8 +157,8 @@ final class LeaderElectionSchema {
     }
   }
 
-  private void migrate(List<String> missing, boolean upgrade) throws LeaseStoreException {
-    for (int attempt = 1; !migrated(missing, upgrade, attempt); attempt++) {
+  private void migrate(List<String> missing, LeaseTables found) throws LeaseStoreException {
+    for (int attempt = 1; !migrated(missing, found, attempt); attempt++) {
       pause();
     }
     LeaseTables tables = inspect();
@@ -184,14 +184,14 @@ final class LeaderElectionSchema {
   }
 
   /** Returns whether the migrations were run; if not, another node interfered. */
-  private boolean migrated(List<String> missing, boolean upgrade, int attempt)
+  private boolean migrated(List<String> missing, LeaseTables found, int attempt)
       throws LeaseStoreException {
     try {
       if (this.database.dialect().createsTogether()) {
         // Another node may have created some meanwhile, or all.
         SchemaMigrator.create(this.database, attempt == 1 ? missing : inspect().missing());
       } else {
-        SchemaMigrator.run(this.database, upgrade);
+        SchemaMigrator.run(this.database, !found.toUpgrade().isEmpty());
       }
       return true;
     } catch (SQLException | RuntimeException ex) {

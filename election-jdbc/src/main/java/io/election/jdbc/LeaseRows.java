@@ -282,7 +282,7 @@ final class LeaseRows {
     all.add(version.leaseMillis());
     Long micros = version.lastActiveMicros();
     all.add(micros != null ? BigDecimal.valueOf(micros, 6) : null);
-    all.add(Digest.of(version.source()));
+    all.add(Dialect.digestOf(version.source()));
     return all.toArray();
   }
 }

@@ -117,11 +117,6 @@ record LeaseTables(
     return missing.stream().allMatch(this.dialect.ddl().members()::equals);
   }
 
-  /** Whether there is a lease table that must be changed. */
-  boolean isUpgrade() {
-    return !toUpgrade().isEmpty();
-  }
-
   /** Whether none of the tables is there. */
   boolean areGone() {
     return this.leases == null && this.history == null && this.members == null;

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -410,15 +409,11 @@ enum MysqlDialect implements Dialect {
    * compares with.
    */
   private static String lockOf(Session session, String holder) {
-    return "leader_election:" + Digest.of(session.facts().schema() + '\n' + holder);
+    return "leader_election:" + Dialect.digestOf(session.facts().schema() + '\n' + holder);
   }
 
   @Override
-  public FenceLock fenceLock(
-      Connection connection,
-      String history,
-      long restSeconds,
-      BiConsumer<Connection, String> undoing) {
-    return new MysqlFenceLock(connection, history, restSeconds, undoing);
+  public FenceLock fenceLock(CommitFence fence, Connection connection, String history) {
+    return new MysqlFenceLock(fence, connection, history);
   }
 }

@@ -5,18 +5,14 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Locale;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Locks by {@code FOR SHARE}, in sessions whose time-outs are shortened and restored.
  *
  * @param history the history table
- * @param restSeconds how long the session may be idle while it holds the lock
- * @param undoing runs a statement that restores the session, or aborts the connection
  */
-record MysqlFenceLock(
-    Connection connection, String history, long restSeconds, BiConsumer<Connection, String> undoing)
+record MysqlFenceLock(CommitFence fence, Connection connection, String history)
     implements FenceLock {
 
   private static final String SHORTEN = ofEach("""
@@ -43,7 +39,7 @@ record MysqlFenceLock(
 
   @Override
   public @Nullable Entry read(String serviceId, long term, boolean ifBounded) throws SQLException {
-    String condition = ifBounded ? BOUNDED.formatted(this.restSeconds) : "";
+    String condition = ifBounded ? BOUNDED.formatted(this.fence.restSeconds()) : "";
     // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
     // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
     String version = this.connection.getMetaData().getDatabaseProductVersion();
@@ -70,7 +66,7 @@ record MysqlFenceLock(
     try {
       return read(serviceId, term, hint, condition + " FOR SHARE");
     } finally {
-      this.undoing.accept(
+      this.fence.undo(
           this.connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
     }
   }
@@ -94,7 +90,7 @@ record MysqlFenceLock(
 
   @Override
   public String bounding() {
-    return SHORTEN.formatted(this.restSeconds);
+    return SHORTEN.formatted(this.fence.restSeconds());
   }
 
   @Override

@@ -12,7 +12,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -394,15 +393,11 @@ enum PostgresqlDialect implements Dialect {
   }
 
   private static String channel(Session session, String holder) {
-    return "leader_election_" + Digest.of(session.facts().schema() + '\n' + holder);
+    return "leader_election_" + Dialect.digestOf(session.facts().schema() + '\n' + holder);
   }
 
   @Override
-  public FenceLock fenceLock(
-      Connection connection,
-      String history,
-      long restSeconds,
-      BiConsumer<Connection, String> undoing) {
-    return new PostgresqlFenceLock(connection, history, restSeconds);
+  public FenceLock fenceLock(CommitFence fence, Connection connection, String history) {
+    return new PostgresqlFenceLock(fence, connection, history);
   }
 }

@@ -11,9 +11,8 @@ import org.jspecify.annotations.Nullable;
  * lock sees what is committed now at every isolation level.
  *
  * @param history the history table
- * @param restSeconds how long the session may be idle while it holds the lock
  */
-record PostgresqlFenceLock(Connection connection, String history, long restSeconds)
+record PostgresqlFenceLock(CommitFence fence, Connection connection, String history)
     implements FenceLock {
 
   private static final String SAVEPOINT = "election_fence";
@@ -31,9 +30,13 @@ record PostgresqlFenceLock(Connection connection, String history, long restSecon
                 set_config('idle_in_transaction_session_timeout', '%2$ss', true);
             %3$s FOR SHARE;
             RELEASE SAVEPOINT %1$s
-            """.formatted(SAVEPOINT, this.restSeconds, select));
+            """.formatted(SAVEPOINT, this.fence.restSeconds(), select));
       } catch (SQLException ex) {
-        undo(statement, ex);
+        // The transaction may go on, as after an error of another product.
+        Session.undo(
+            statement,
+            "ROLLBACK TO SAVEPOINT %1$s; RELEASE SAVEPOINT %1$s".formatted(SAVEPOINT),
+            ex);
         if (SqlError.key(ex).equals(SqlError.READ_ONLY_SERVER) && !hasWritten(statement)) {
           return unlocked(statement, select, TRANSACTION);
         }
@@ -67,15 +70,6 @@ record PostgresqlFenceLock(Connection connection, String history, long restSecon
     try (ResultSet row =
         statement.executeQuery("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")) {
       return row.next() && row.getBoolean(1);
-    }
-  }
-
-  /** The transaction may go on, as after an error of another product. */
-  private static void undo(Statement statement, SQLException cause) {
-    try {
-      statement.execute("ROLLBACK TO SAVEPOINT %1$s; RELEASE SAVEPOINT %1$s".formatted(SAVEPOINT));
-    } catch (SQLException ex) {
-      cause.addSuppressed(ex);
     }
   }
 

@@ -91,7 +91,7 @@ final class Session {
     this.usable = "%s = '%s' AND %s = '' AND %s"
         .formatted(
             dialect().sourceDigest(),
-            Digest.of(this.facts.source()),
+            Dialect.digestOf(this.facts.source()),
             dialect().readOnly(),
             dialect().commits());
   }
@@ -270,15 +270,16 @@ final class Session {
         statement.getMoreResults();
         return outcome.apply(statement);
       } catch (SQLException ex) {
-        rollBack(statement, ex);
+        undo(statement, "ROLLBACK", ex);
         throw ex;
       }
     }
   }
 
-  private static void rollBack(Statement statement, SQLException cause) {
+  /** Runs a statement that undoes what failed. */
+  static void undo(Statement statement, String sql, SQLException cause) {
     try {
-      statement.execute("ROLLBACK");
+      statement.execute(sql);
     } catch (SQLException ex) {
       cause.addSuppressed(ex);
     }
