@@ -48,11 +48,9 @@ public final class ElectionDatabase {
   private volatile Dialect dialect;
 
   /**
-   * Creates the database.
+   * Creates the database. Messages say that the source itself knows user and password.
    *
-   * @param dataSource the source of connections; need not be a pool
-   * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
-   *     unknown: then messages name no host until the first connection
+   * @see #ElectionDatabase(DataSource, String, String)
    */
   public ElectionDatabase(DataSource dataSource, @Nullable String url) {
     this(dataSource, url, "the DataSource of the election");

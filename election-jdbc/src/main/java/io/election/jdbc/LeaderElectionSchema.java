@@ -119,7 +119,7 @@ final class LeaderElectionSchema {
           ex, "Checking the tables of the election", this.database, session, this.bound);
     } finally {
       if (session != null) {
-        session.discard();
+        session.close();
       }
     }
   }

@@ -99,13 +99,13 @@ final class ReleaseWatch implements ReleaseListener.Signal {
         return opened;
       }
     }
-    opened.discard();
+    opened.close();
     throw new SQLException("The signal is closed");
   }
 
   private synchronized void discard() {
     if (this.session != null) {
-      this.session.discard();
+      this.session.close();
       this.session = null;
     }
   }

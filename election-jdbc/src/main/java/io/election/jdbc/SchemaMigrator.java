@@ -64,16 +64,13 @@ final class SchemaMigrator {
 
   /** Creates tables where data definition is part of a transaction; needs nothing to repeat. */
   static void create(ElectionDatabase database, List<String> statements) throws SQLException {
-    Session session = open(database);
-    try {
+    try (Session session = open(database)) {
       session.inTransaction((own) -> {
         for (String ddl : statements) {
           own.execute(ddl);
         }
         return Optional.of(statements);
       });
-    } finally {
-      session.discard();
     }
   }
 

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * outcome is then unknown, and the time-outs of servers do not bound all waits. Therefore a network
  * time-out is set before each statement.
  */
-final class Session {
+final class Session implements AutoCloseable {
 
   /** A role may want messages already while the transaction begins that switches them off. */
   private static final String MERE_MESSAGE = "00000";
@@ -389,7 +389,9 @@ final class Session {
     return this.connection;
   }
 
-  void discard() {
+  /** Closes the connection hard. */
+  @Override
+  public void close() {
     ElectionDatabase.discard(this.connection);
   }
 

@@ -106,7 +106,7 @@ final class StoreConnection {
     this.session = null;
     this.dropped.run();
     if (session != null) {
-      session.discard();
+      session.close();
     }
   }
 

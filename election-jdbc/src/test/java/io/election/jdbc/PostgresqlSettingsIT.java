@@ -232,7 +232,7 @@ class PostgresqlSettingsIT {
           Deadline.in(Database.OPERATION_TIMEOUT),
           60);
       assertThat(session.facts().restMillis()).isEqualTo(1500);
-      session.discard();
+      session.close();
       ofOne.close();
     }
   }
