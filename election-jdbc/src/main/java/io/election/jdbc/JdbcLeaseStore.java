@@ -3,7 +3,6 @@ package io.election.jdbc;
 import io.election.AuditNote;
 import io.election.ElectionSetupException;
 import io.election.LeadershipAcquiredEvent;
-import io.election.LeadershipLostEvent;
 import io.election.Member;
 import io.election.PastTerm;
 import io.election.store.ElectionDirectory;
@@ -17,11 +16,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,8 +35,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
 
-  private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
-
   private final ElectionDatabase database;
   private final LeaderElectionSchema schema;
   private final Duration operationTimeout;
@@ -48,17 +43,9 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   private final ReleaseSignal signal;
   private final LeaseRows rows = new LeaseRows();
   private final TermHistory history;
-  private final Designation designation;
+  private final LeaseWrites writes;
   private final LeaseRenewal renewal;
   private final FollowedLeases followed = new FollowedLeases();
-
-  /**
-   * Distinguishes what this process writes from what any other process writes, including a later
-   * process of the same node. Generated at the first use, and again after {@link #close()}.
-   * Processes restored from one checkpoint that was taken before the start, or while the elector
-   * was stopped, therefore have different tokens.
-   */
-  private @Nullable UUID token;
 
   private final Ticker ticker;
   private MemberTable members;
@@ -112,7 +99,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     this.signal = new ReleaseSignal(this.connection, database, handBackSignals);
     this.renewal = new LeaseRenewal(database);
     this.history = new TermHistory(this.connection);
-    this.designation = new Designation(this.history);
+    this.writes = new LeaseWrites(this.rows, this.history);
   }
 
   /**
@@ -141,18 +128,9 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     Map<String, Reading> readings = this.connection.call(
-        "Reading the leases", (session) -> this.rows.read(session, stamp(session), serviceIds));
+        "Reading the leases", (session) -> this.rows.read(session, serviceIds));
     this.followed.read(serviceIds, readings);
     return readings;
-  }
-
-  private OwnerStamp stamp(Session session) {
-    UUID token = this.token;
-    if (token == null) {
-      token = UUID.randomUUID();
-      this.token = token;
-    }
-    return new OwnerStamp(token, session.dialect(), session.isUsable());
   }
 
   /**
@@ -167,7 +145,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       return new Renewals(Set.of());
     }
     return this.connection.call("Renewing", (session) -> {
-      Renewals outcome = this.renewal.renew(session, stamp(session), nodeId, terms);
+      Renewals outcome = this.renewal.renew(session, this.rows.stamp(session), nodeId, terms);
       this.signal.prepare(session, nodeId);
       return outcome;
     });
@@ -177,64 +155,16 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     return this.connection.call(
         "Creating the record of election '" + serviceId + "'",
-        (session) -> asHolder(claim.nodeId(), session, (own) -> create(own, serviceId, claim)));
-  }
-
-  /** Inserts the row first, so that no other node changes the history meanwhile. */
-  private Optional<LeaseRow> create(Session session, String serviceId, Claim claim)
-      throws SQLException {
-    try {
-      boolean created = session.updateOne(
-          """
-          INSERT INTO leader_election
-              (service_id, leader_id, last_active_time, term, version, lease_millis)
-          SELECT ?, ?, CURRENT_TIMESTAMP(6), 0, 0, ? FROM DUAL WHERE %s
-          """.formatted(session.isUsable()), serviceId, claim.nodeId(), claim.leaseMillis());
-      if (!created) {
-        return Optional.empty();
-      }
-    } catch (SQLException ex) {
-      if (SqlError.DUPLICATE_KEY.is(ex)) {
-        return Optional.empty();
-      }
-      throw ex;
-    }
-    TermHistory.LastTerm last = this.history.last(session, serviceId);
-    long term = Math.addExact(Math.max(last.term(), claim.aboveTerm()), 1);
-    long lease = Math.max(last.leaseMillis(), claim.leaseMillis());
-    session.updateOne("""
-        UPDATE leader_election
-        SET version = version + 1, term = ?, lease_millis = ?
-        WHERE service_id = ?
-        """, term, lease, serviceId);
-    Claim opened = new Claim(claim.nodeId(), lease, claim.aboveTerm(), claim.reason());
-    if (!this.history.open(session, serviceId, term, opened, DISPLACED)) {
-      return Optional.empty();
-    }
-    return Optional.of(this.rows.readLocked(session, stamp(session), serviceId));
+        (session) ->
+            asHolder(claim.nodeId(), session, (own) -> this.writes.create(own, serviceId, claim)));
   }
 
   @Override
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     return this.connection.call(
         "Touching the record of election '" + serviceId + "'",
-        (session) -> asHolder(seen.leaderId(), session, (own) -> touch(own, serviceId, seen)));
-  }
-
-  /** Runs in a transaction, so that the row that it reads is the one that it wrote. */
-  private Optional<LeaseRow> touch(Session session, String serviceId, LeaseRow seen)
-      throws SQLException {
-    boolean touched = session.updateOne(
-        """
-            UPDATE leader_election
-            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
-            WHERE service_id = ?
-            """ + LeaseRows.asSeen(session), LeaseRows.asSeen(List.of(serviceId), seen));
-    return touched
-        ? Optional.of(this.rows.readLocked(session, stamp(session), serviceId))
-            .filter((row) -> Objects.equals(
-                LeaseRows.Version.of(row).lastTerm(), LeaseRows.Version.of(seen).lastTerm()))
-        : Optional.empty();
+        (session) ->
+            asHolder(seen.leaderId(), session, (own) -> this.writes.touch(own, serviceId, seen)));
   }
 
   @Override
@@ -249,9 +179,9 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
           claim.nodeId(),
           session,
           (own) -> created
-              ? beginTerm(own, serviceId, seen, claim)
-              : takeOver(own, serviceId, seen, claim));
-      return new Outcome(term, term.isEmpty() && isAsSeen(session, serviceId, seen));
+              ? this.writes.begin(own, serviceId, seen, claim)
+              : this.writes.takeOver(own, serviceId, seen, claim));
+      return new Outcome(term, term.isEmpty() && this.rows.isAsSeen(session, serviceId, seen));
     });
     if (outcome.locked()) {
       throw new RecordLockedException(
@@ -262,78 +192,6 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     }
     this.followed.acquired(serviceId);
     return OptionalLong.of(outcome.term().get());
-  }
-
-  private boolean isAsSeen(Session session, String serviceId, LeaseRow seen) throws SQLException {
-    Reading reading = this.rows.read(session, stamp(session), Set.of(serviceId)).get(serviceId);
-    return reading != null && reading.row().isSameRecord(seen);
-  }
-
-  /**
-   * Also sets the lease and the start of the term in the history. Nothing else can hold a lock on
-   * that row, because no node has led the term before.
-   */
-  private Optional<Long> beginTerm(Session session, String serviceId, LeaseRow seen, Claim claim)
-      throws SQLException {
-    Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "");
-    if (historyCounts.isEmpty()
-        || (historyCounts.get()
-            && !LeaseRows.isLast(this.history.last(session, serviceId), seen))) {
-      return Optional.empty();
-    }
-    boolean begun = session.updateOne(
-        """
-            UPDATE leader_election
-            SET seal = %s,
-                version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
-            WHERE service_id = ?
-            """.formatted(stamp(session).renewed()) + LeaseRows.asSeen(session),
-        LeaseRows.asSeen(List.of(claim.leaseMillis(), serviceId), seen));
-    if (!begun) {
-      return Optional.empty();
-    }
-    this.history.begin(session, serviceId, seen.term(), claim.leaseMillis());
-    return Optional.of(seen.term());
-  }
-
-  /** Locks the row first, so that no other node changes the history. Gives up if it is locked. */
-  private Optional<Long> takeOver(Session session, String serviceId, LeaseRow seen, Claim claim)
-      throws SQLException {
-    // Fails before the row is locked if there is no greater term: a dropped connection may hold the
-    // lock for a while.
-    long term = Math.addExact(Math.max(seen.term(), claim.aboveTerm()), 1);
-    // Hundreds of nodes may try at once. If they waited here for the first of them, they would
-    // delay its renewals.
-    Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
-    if (historyCounts.isEmpty()) {
-      return Optional.empty();
-    }
-    boolean taken = session.updateOne(
-        """
-            UPDATE leader_election
-            SET seal = %s,
-                version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
-                leader_id = ?, term = ?, lease_millis = ?
-            WHERE service_id = ?
-            """.formatted(stamp(session).renewed()) + LeaseRows.asSeen(session),
-        LeaseRows.asSeen(List.of(claim.nodeId(), term, claim.leaseMillis(), serviceId), seen));
-    if (!taken) {
-      return Optional.empty();
-    }
-    TermHistory.LastTerm last = this.history.last(session, serviceId);
-    if (historyCounts.get() && !LeaseRows.isLast(last, seen)) {
-      return Optional.empty();
-    }
-    if (last.term() >= term) {
-      term = Math.addExact(last.term(), 1);
-      session.updateOne("""
-          UPDATE leader_election SET seal = %s, version = version + 1, term = ?
-          WHERE service_id = ?
-          """.formatted(stamp(session).versionAdded()), term, serviceId);
-    }
-    return this.history.open(session, serviceId, term, claim, TermEnd.asFound(seen))
-        ? Optional.of(term)
-        : Optional.empty();
   }
 
   /**
@@ -350,8 +208,8 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     String work = successor != null ? "Releasing" : "Ceding";
     return this.connection.call("%s election '%s'".formatted(work, serviceId), (session) -> {
       boolean released = successor != null
-          ? handBack(session, serviceId, nodeId, term, successor)
-          : cede(session, serviceId, nodeId, term);
+          ? this.writes.handBack(session, serviceId, nodeId, term, successor)
+          : this.writes.cede(session, serviceId, nodeId, term);
       if (released) {
         this.signal.send(session, nodeId);
         boolean replacesInstruction = successor != null || ending.auditNote() != null;
@@ -359,49 +217,6 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       }
       return released;
     });
-  }
-
-  private boolean handBack(
-      Session session, String serviceId, String nodeId, long term, String successor)
-      throws SQLException {
-    return session.updateOne(
-        """
-            UPDATE leader_election
-            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
-                leader_id = ?, lease_millis = 0
-            WHERE service_id = ? AND leader_id = ? AND term = ? AND %s AND %s
-            """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
-        successor,
-        serviceId,
-        nodeId,
-        term,
-        serviceId,
-        term);
-  }
-
-  /**
-   * The history must show the term as this node's, because a term number may recur after both
-   * tables were emptied.
-   */
-  private boolean cede(Session session, String serviceId, String nodeId, long term)
-      throws SQLException {
-    return session.updateOne(
-        """
-            UPDATE leader_election
-            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
-                lease_millis = 0
-            WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s AND %s
-                AND EXISTS (SELECT 1 FROM leader_election_history
-                    WHERE service_id = ? AND term = ? AND leader_id = ?)
-            """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
-        serviceId,
-        nodeId,
-        term,
-        serviceId,
-        term,
-        serviceId,
-        term,
-        nodeId);
   }
 
   @Override
@@ -429,7 +244,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
-        (session) -> this.designation.write(session, serviceId, leaderId, seen, auditNote));
+        (session) -> this.writes.designate(session, serviceId, leaderId, seen, auditNote));
   }
 
   @Override
@@ -480,7 +295,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   /** {@inheritDoc} After that, no record counts as the store's {@linkplain LeaseRow#own() own}. */
   @Override
   public void close() {
-    this.token = null;
+    this.rows.disown();
     this.members = new MemberTable(this.ticker);
     this.followed.clear();
     disconnect();

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,6 +35,14 @@ final class LeaseRows {
        AND leader_id = ? AND term = ? AND version = ? AND lease_millis IS NOT DISTINCT FROM ?
        AND EXTRACT(EPOCH FROM last_active_time) IS NOT DISTINCT FROM ? AND %s = ? AND %s
       """;
+
+  /**
+   * Distinguishes what this process writes from what any other process writes, including a later
+   * process of the same node. Generated at the first use, and again after {@link #disown()}.
+   * Processes restored from one checkpoint that was taken before the start, or while the elector
+   * was stopped, therefore have different tokens.
+   */
+  private @Nullable UUID token;
 
   private final Set<String> strays = new HashSet<>();
 
@@ -116,9 +125,21 @@ final class LeaseRows {
             names);
   }
 
+  /** What this process writes into records that it leads. */
+  OwnerStamp stamp(Session session) {
+    if (this.token == null) {
+      this.token = UUID.randomUUID();
+    }
+    return new OwnerStamp(this.token, session.dialect(), session.isUsable());
+  }
+
+  /** After this no record is this process's own. */
+  void disown() {
+    this.token = null;
+  }
+
   /** Reads the rows of elections. Refuses a server that is not usable. */
-  Map<String, Reading> read(Session session, OwnerStamp stamp, Set<String> serviceIds)
-      throws SQLException {
+  Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
     if (this.known != session) {
       this.known = session;
       this.names = new Texts();
@@ -126,7 +147,7 @@ final class LeaseRows {
     }
     Readings readings =
         new Readings(session.facts().source(), serviceIds.size(), this.names, this.leaders);
-    session.query(new Poll(stamp, serviceIds), readings);
+    session.query(new Poll(stamp(session), serviceIds), readings);
     return found(session, readings, serviceIds);
   }
 
@@ -150,10 +171,10 @@ final class LeaseRows {
   }
 
   /** Reads a row that this session has locked. */
-  LeaseRow readLocked(Session session, OwnerStamp stamp, String serviceId) throws SQLException {
+  LeaseRow readLocked(Session session, String serviceId) throws SQLException {
     Set<String> serviceIds = Set.of(serviceId);
     Readings readings = new Readings(session.facts().source(), 1, new Texts(), new Texts());
-    session.query(sql(session, stamp, "?"), readings, serviceId);
+    session.query(sql(session, stamp(session), "?"), readings, serviceId);
     Reading reading = found(session, readings, serviceIds).get(serviceId);
     if (reading == null) {
       throw new SQLException(
@@ -161,6 +182,12 @@ final class LeaseRows {
               .formatted(serviceId));
     }
     return reading.row();
+  }
+
+  /** Whether a record is still as it was seen. */
+  boolean isAsSeen(Session session, String serviceId, LeaseRow seen) throws SQLException {
+    Reading reading = read(session, Set.of(serviceId)).get(serviceId);
+    return reading != null && reading.row().isSameRecord(seen);
   }
 
   /** Describes a record that the server returns for an election although its name differs. */
