@@ -9,7 +9,6 @@ import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
-import java.sql.Types;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -344,16 +343,7 @@ final class Session implements AutoCloseable {
     PreparedStatement statement = this.connection.prepareStatement(dialect().words(sql));
     try {
       for (int i = 0; i < parameters.length; i++) {
-        Object parameter = parameters[i];
-        if (parameter instanceof String text) {
-          statement.setString(i + 1, text);
-        } else if (parameter instanceof Long number) {
-          statement.setLong(i + 1, number);
-        } else if (parameter instanceof BigDecimal number) {
-          statement.setBigDecimal(i + 1, number);
-        } else {
-          statement.setNull(i + 1, Types.BIGINT);
-        }
+        statement.setObject(i + 1, parameters[i]);
       }
       return statement;
     } catch (SQLException | RuntimeException | Error ex) {
