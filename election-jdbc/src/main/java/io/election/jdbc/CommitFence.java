@@ -193,7 +193,7 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
+    Dialect dialect = Dialects.of(connection.getMetaData().getDatabaseProductName());
     if (dialect == null) {
       return false;
     }
@@ -203,7 +203,7 @@ public final class CommitFence {
     }
     for (Map.Entry<String, Long> term : terms.entrySet()) {
       try {
-        FenceLock.Entry entry = lock.read(term.getKey(), term.getValue(), false);
+        FenceEntry entry = lock.read(term.getKey(), term.getValue(), false);
         if (entry != null && nodeId.equals(entry.leaderId())) {
           return true;
         }
@@ -223,7 +223,7 @@ public final class CommitFence {
       Connection connection, String nodeId, String serviceId, long term, boolean ifBounded)
       throws SQLException {
     Dialect dialect = dialect(connection);
-    FenceLock.Entry entry;
+    FenceEntry entry;
     try {
       entry = lock(connection, dialect).read(serviceId, term, ifBounded);
     } catch (SQLException ex) {
@@ -271,7 +271,7 @@ public final class CommitFence {
 
   private static Dialect dialect(Connection connection) throws SQLException {
     String driverSays = connection.getMetaData().getDatabaseProductName();
-    Dialect dialect = Dialect.of(driverSays);
+    Dialect dialect = Dialects.of(driverSays);
     if (dialect == null) {
       throw new SQLException("The commit fence does not work in " + driverSays);
     }
@@ -281,16 +281,11 @@ public final class CommitFence {
   private FenceLock lock(Connection connection, Dialect dialect) {
     String schema = this.database != null ? this.database.schema() : null;
     String place = schema != null ? dialect.quoted(schema) + "." : "";
-    return dialect.fenceLock(this, connection, place + LeaseTables.HISTORY);
-  }
-
-  /** How long a session may be idle while it holds a lock. */
-  long restSeconds() {
-    return this.restSeconds;
+    return dialect.fenceLock(connection, place + LeaseTables.HISTORY, this.restSeconds, this::undo);
   }
 
   /** Restores the session, or aborts its connection so that it is not used again. Never throws. */
-  void undo(Connection connection, String statement) {
+  private void undo(Connection connection, String statement) {
     try {
       FenceLock.execute(connection, statement);
     } catch (SQLException | RuntimeException ex) {

@@ -5,11 +5,11 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.sql.Connection;
-import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -22,41 +22,6 @@ interface Dialect {
 
   /** Texts that mean the same whatever the modes of the server and the driver. */
   Pattern PLAIN = Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
-
-  /**
-   * Returns the dialect of a driver; the server may say more.
-   *
-   * @param driverSays the product name that the driver reports
-   * @return {@code null} if the product is not supported
-   */
-  static @Nullable Dialect of(String driverSays) {
-    return switch (driverSays) {
-      case "MySQL" -> MysqlDialect.MYSQL;
-      case "MariaDB" -> MysqlDialect.MARIADB;
-      case "PostgreSQL" -> PostgresqlDialect.INSTANCE;
-      default -> null;
-    };
-  }
-
-  /**
-   * Returns the dialect of a connection; the server may say more.
-   *
-   * @throws ElectionSetupException if the product is not supported
-   */
-  static Dialect of(DatabaseMetaData driver) throws SQLException {
-    Dialect dialect = of(driver.getDatabaseProductName());
-    if (dialect == null) {
-      throw unsupported(driver.getDatabaseProductName() + " " + driver.getDatabaseProductVersion());
-    }
-    return dialect;
-  }
-
-  /** Returns the dialect that a URL suggests, before the first connection. */
-  static Dialect ofUrl(@Nullable String url) {
-    return url != null && url.contains(":postgresql:")
-        ? PostgresqlDialect.INSTANCE
-        : MysqlDialect.MYSQL;
-  }
 
   static ElectionSetupException unsupported(String found) {
     return new ElectionSetupException(
@@ -146,7 +111,7 @@ interface Dialect {
    * @param warning takes a warning that is logged once
    * @throws ElectionSetupException if the product, or the database, cannot hold the leases
    */
-  SessionFacts setUp(Session session, String where, long restSeconds, Consumer<String> warning)
+  SessionFacts setUp(Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException;
 
   /** The statements that create the tables. */
@@ -183,7 +148,7 @@ interface Dialect {
   List<String> upgrade(Table leases);
 
   /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */
-  default void checkRights(Session session) throws SQLException {}
+  default void checkRights(Statements session) throws SQLException {}
 
   /** Whether a transaction creates all tables or none. */
   default boolean createsTogether() {
@@ -223,10 +188,10 @@ interface Dialect {
    *
    * @return whether {@link #signal} will be noticed
    */
-  boolean prepareSignal(Session session, String holder) throws SQLException;
+  boolean prepareSignal(Statements session, String holder) throws SQLException;
 
   /** Wakes the followers of a holder. */
-  void signal(Session session, String holder) throws SQLException;
+  void signal(Statements session, String holder) throws SQLException;
 
   /**
    * Waits for a holder's signal.
@@ -235,12 +200,15 @@ interface Dialect {
    * @param seconds how long to wait
    * @return whether there may have been one; if not, nothing happened for so long
    */
-  boolean awaitSignal(Session session, String holder, long seconds) throws SQLException;
+  boolean awaitSignal(Statements session, String holder, long seconds) throws SQLException;
 
   /**
    * How a commit fence locks the entries of terms.
    *
    * @param history the history table
+   * @param restSeconds how long the session may be idle while it holds a lock
+   * @param undo runs a statement that restores the session, or aborts the connection
    */
-  FenceLock fenceLock(CommitFence fence, Connection connection, String history);
+  FenceLock fenceLock(
+      Connection connection, String history, long restSeconds, BiConsumer<Connection, String> undo);
 }

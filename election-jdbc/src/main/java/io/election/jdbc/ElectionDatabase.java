@@ -75,7 +75,7 @@ public final class ElectionDatabase {
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = Dialect.ofUrl(url);
+    this.dialect = Dialects.ofUrl(url);
     this.threads = threads;
   }
 
@@ -90,7 +90,7 @@ public final class ElectionDatabase {
     this.backoff = backoff;
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = Dialect.ofUrl(url);
+    this.dialect = Dialects.ofUrl(url);
     this.threads = threads;
   }
 

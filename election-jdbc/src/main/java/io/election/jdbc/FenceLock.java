@@ -12,13 +12,6 @@ interface FenceLock {
   String TRANSACTION = "transaction";
 
   /**
-   * The entry of a term in the history.
-   *
-   * @param readOnly what makes its server read-only; empty if it accepts writes
-   */
-  record Entry(String leaderId, boolean isOpen, String readOnly) {}
-
-  /**
    * Reads and locks the entry of a term. Waits at most one second for a row, and for a table.
    *
    * @param ifBounded whether to do so only in a session that the server ends if it rests for too
@@ -27,7 +20,7 @@ interface FenceLock {
    *     entry that is not locked, of nobody if there is none
    */
   @Nullable
-  Entry read(String serviceId, long term, boolean ifBounded) throws SQLException;
+  FenceEntry read(String serviceId, long term, boolean ifBounded) throws SQLException;
 
   /**
    * The statement that lets the server end the session if it rests for too long; empty if each lock

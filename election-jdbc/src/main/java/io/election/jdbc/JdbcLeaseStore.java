@@ -91,7 +91,9 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     this.ticker = ticker;
     this.members = new MemberTable(ticker);
     this.database = database;
-    this.schema = new LeaderElectionSchema(database, schemaMode, operationTimeout);
+    boolean migrates = schemaMode == SchemaMode.MIGRATE;
+    this.schema = new LeaderElectionSchema(
+        database, schemaMode != SchemaMode.NONE, migrates, operationTimeout);
     this.operationTimeout = operationTimeout;
     this.restSeconds = Session.restSeconds(renewInterval);
     this.connection =

@@ -1,7 +1,6 @@
 package io.election.jdbc;
 
 import io.election.ElectionSetupException;
-import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -26,7 +25,8 @@ final class LeaderElectionSchema {
   private static final int ATTEMPTS = 10;
 
   private final ElectionDatabase database;
-  private final SchemaMode mode;
+  private final boolean checks;
+  private final boolean migrates;
   private final Duration timeToLook;
   private final String bound;
   private boolean ensured;
@@ -44,13 +44,16 @@ final class LeaderElectionSchema {
    * Creates the schema; nothing is done before {@link #ensure()}.
    *
    * @param database the database with the tables
-   * @param mode whether the tables are inspected, and what is missing is created
+   * @param checks whether the tables are inspected; nothing at all is done otherwise
+   * @param migrates whether what is missing is created
    * @param operationTimeout the bound of one call to the database; inspecting the tables may take 5
    *     s if this is less
    */
-  LeaderElectionSchema(ElectionDatabase database, SchemaMode mode, Duration operationTimeout) {
+  LeaderElectionSchema(
+      ElectionDatabase database, boolean checks, boolean migrates, Duration operationTimeout) {
     this.database = database;
-    this.mode = mode;
+    this.checks = checks;
+    this.migrates = migrates;
     this.timeToLook =
         operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
     this.bound = Diagnosis.bound(this.timeToLook, operationTimeout);
@@ -61,7 +64,7 @@ final class LeaderElectionSchema {
    * {@link #recheck()}. Throws what {@link JdbcLeaseStore#ensureTables} does.
    */
   synchronized void ensure() throws LeaseStoreException {
-    if (this.ensured || this.mode == SchemaMode.NONE) {
+    if (this.ensured || !this.checks) {
       return;
     }
     LeaseTables tables = inspect();
@@ -92,7 +95,7 @@ final class LeaderElectionSchema {
    * no members.
    */
   private void attempt(List<String> missing, LeaseTables tables) {
-    if (missing.isEmpty() || this.mode != SchemaMode.MIGRATE || this.denied) {
+    if (missing.isEmpty() || !this.migrates || this.denied) {
       return;
     }
     try {
@@ -108,7 +111,7 @@ final class LeaderElectionSchema {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
       LeaseTables tables = LeaseTables.find(session);
       List<String> missing = tables.missing();
-      if (!missing.isEmpty() && this.mode == SchemaMode.MIGRATE) {
+      if (!missing.isEmpty() && this.migrates) {
         checkRights(session, tables, missing);
       } else if (!tables.isDispensable(missing)) {
         throw incomplete(session, tables, missing);
@@ -130,7 +133,7 @@ final class LeaderElectionSchema {
     Dialect dialect = session.dialect();
     boolean migrates = dialect.createsTogether()
         ? tables.areGone()
-        : Table.find(session, SchemaMigrator.HISTORY).isEmpty();
+        : LeaseTables.find(session, SchemaMigrator.HISTORY).isEmpty();
     return new ElectionSetupException(
         "The tables of the election in %s are incomplete, and as.election.%s.schema=validate does not change them."
             .formatted(this.database.location(), dialect.shortName()),

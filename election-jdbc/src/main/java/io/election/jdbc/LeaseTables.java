@@ -1,11 +1,15 @@
 package io.election.jdbc;
 
+import static io.election.jdbc.Columns.string;
+
 import io.election.ElectionSetupException;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -81,9 +85,34 @@ record LeaseTables(
       new Expected("end_note", "varchar", true, Nulls.ALLOWED));
 
   static LeaseTables find(Session session) throws SQLException {
-    Map<String, Table> tables = Table.find(session, LEASES, HISTORY, MEMBERS);
+    Map<String, Table> tables = find(session, LEASES, HISTORY, MEMBERS);
     return new LeaseTables(
         session.dialect(), tables.get(LEASES), tables.get(HISTORY), tables.get(MEMBERS));
+  }
+
+  /** Finds tables of the session's schema. All are those of one instant. */
+  static Map<String, Table> find(Session session, String... names) throws SQLException {
+    Map<String, Table> tables = new HashMap<>();
+    String sql = Stream.of(names)
+        .map(session.dialect()::description)
+        .collect(Collectors.joining("UNION ALL ", "", "ORDER BY 1"));
+    session.query(sql, (row) -> {
+      Table table = new Table(string(row, 2), string(row, 3), string(row, 4), new ArrayList<>());
+      Table known = tables.putIfAbsent(table.name(), table);
+      return (known != null ? known : table)
+          .columns()
+          .add(new Table.Column(
+              string(row, 5),
+              string(row, 6),
+              string(row, 7),
+              row.getLong(8),
+              row.getLong(9),
+              row.getBoolean(10),
+              row.getBoolean(11),
+              string(row, 12),
+              row.getBoolean(13)));
+    });
+    return tables;
   }
 
   /** The statements that create the tables that are not there. */

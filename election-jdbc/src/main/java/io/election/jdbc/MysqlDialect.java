@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -195,7 +196,7 @@ enum MysqlDialect implements Dialect {
    */
   @Override
   public SessionFacts setUp(
-      Session session, String where, long restSeconds, Consumer<String> warning)
+      Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException {
     Connection connection = session.connection();
     session.bound();
@@ -295,7 +296,7 @@ enum MysqlDialect implements Dialect {
    * creates a table.
    */
   @Override
-  public void checkRights(Session session) throws SQLException {
+  public void checkRights(Statements session) throws SQLException {
     try {
       session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
     } catch (SQLException ex) {
@@ -382,23 +383,23 @@ enum MysqlDialect implements Dialect {
    *     Functions</a>
    */
   @Override
-  public boolean prepareSignal(Session session, String holder) throws SQLException {
+  public boolean prepareSignal(Statements session, String holder) throws SQLException {
     return lock(session, holder, 0);
   }
 
   @Override
-  public void signal(Session session, String holder) throws SQLException {
+  public void signal(Statements session, String holder) throws SQLException {
     session.query("SELECT RELEASE_LOCK(?)", (row) -> "", lockOf(session, holder));
   }
 
   /** Keeps the wait out of the slow query log, which would otherwise get an entry a minute. */
   @Override
-  public boolean awaitSignal(Session session, String holder, long seconds) throws SQLException {
+  public boolean awaitSignal(Statements session, String holder, long seconds) throws SQLException {
     session.execute("SET SESSION long_query_time = 3600");
     return lock(session, holder, seconds);
   }
 
-  private static boolean lock(Session session, String holder, long seconds) throws SQLException {
+  private static boolean lock(Statements session, String holder, long seconds) throws SQLException {
     return session
         .query("SELECT GET_LOCK(?, ?)", (row) -> row.getInt(1), lockOf(session, holder), seconds)
         .contains(1);
@@ -408,12 +409,16 @@ enum MysqlDialect implements Dialect {
    * The name of a lock: at most 64 characters, and the same under every collation that the server
    * compares with.
    */
-  private static String lockOf(Session session, String holder) {
+  private static String lockOf(Statements session, String holder) {
     return "leader_election:" + Dialect.digestOf(session.facts().schema() + '\n' + holder);
   }
 
   @Override
-  public FenceLock fenceLock(CommitFence fence, Connection connection, String history) {
-    return new MysqlFenceLock(fence, connection, history);
+  public FenceLock fenceLock(
+      Connection connection,
+      String history,
+      long restSeconds,
+      BiConsumer<Connection, String> undo) {
+    return new MysqlFenceLock(connection, history, restSeconds, undo);
   }
 }

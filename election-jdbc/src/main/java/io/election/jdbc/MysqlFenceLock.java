@@ -5,14 +5,18 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Locks by {@code FOR SHARE}, in sessions whose time-outs are shortened and restored.
  *
  * @param history the history table
+ * @param restSeconds how long the session may be idle while it holds the lock
+ * @param undo runs a statement that restores the session, or aborts the connection
  */
-record MysqlFenceLock(CommitFence fence, Connection connection, String history)
+record MysqlFenceLock(
+    Connection connection, String history, long restSeconds, BiConsumer<Connection, String> undo)
     implements FenceLock {
 
   private static final String SHORTEN = ofEach("""
@@ -38,8 +42,9 @@ record MysqlFenceLock(CommitFence fence, Connection connection, String history)
   private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";
 
   @Override
-  public @Nullable Entry read(String serviceId, long term, boolean ifBounded) throws SQLException {
-    String condition = ifBounded ? BOUNDED.formatted(this.fence.restSeconds()) : "";
+  public @Nullable FenceEntry read(String serviceId, long term, boolean ifBounded)
+      throws SQLException {
+    String condition = ifBounded ? BOUNDED.formatted(this.restSeconds) : "";
     // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
     // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
     String version = this.connection.getMetaData().getDatabaseProductVersion();
@@ -66,12 +71,12 @@ record MysqlFenceLock(CommitFence fence, Connection connection, String history)
     try {
       return read(serviceId, term, hint, condition + " FOR SHARE");
     } finally {
-      this.fence.undo(
+      this.undo.accept(
           this.connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
     }
   }
 
-  private @Nullable Entry read(String serviceId, long term, String hint, String lock)
+  private @Nullable FenceEntry read(String serviceId, long term, String hint, String lock)
       throws SQLException {
     try (PreparedStatement statement = this.connection.prepareStatement(
         """
@@ -82,7 +87,7 @@ record MysqlFenceLock(CommitFence fence, Connection connection, String history)
       statement.setLong(2, term);
       try (ResultSet row = statement.executeQuery()) {
         return row.next()
-            ? new Entry(Columns.string(row, 1), row.getBoolean(2), Columns.string(row, 3))
+            ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), Columns.string(row, 3))
             : null;
       }
     }
@@ -90,7 +95,7 @@ record MysqlFenceLock(CommitFence fence, Connection connection, String history)
 
   @Override
   public String bounding() {
-    return SHORTEN.formatted(this.fence.restSeconds());
+    return SHORTEN.formatted(this.restSeconds);
   }
 
   @Override

@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -132,7 +133,7 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public SessionFacts setUp(
-      Session session, String where, long restSeconds, Consumer<String> warning)
+      Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException {
     session.bound();
     session.connection().setAutoCommit(true);
@@ -361,7 +362,7 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public boolean prepareSignal(Session session, String holder) {
+  public boolean prepareSignal(Statements session, String holder) {
     return true;
   }
 
@@ -371,7 +372,7 @@ enum PostgresqlDialect implements Dialect {
    * @see <a href="https://www.postgresql.org/docs/current/sql-notify.html">NOTIFY</a>
    */
   @Override
-  public void signal(Session session, String holder) throws SQLException {
+  public void signal(Statements session, String holder) throws SQLException {
     session.query("SELECT pg_notify(?, '')", (row) -> "", channel(session, holder));
   }
 
@@ -380,7 +381,7 @@ enum PostgresqlDialect implements Dialect {
    * then be another one than the driver was told at the login.
    */
   @Override
-  public boolean awaitSignal(Session session, String holder, long seconds) throws SQLException {
+  public boolean awaitSignal(Statements session, String holder, long seconds) throws SQLException {
     PGConnection connection = session.connection().unwrap(PGConnection.class);
     int process =
         session.query("SELECT pg_backend_pid()", (row) -> row.getInt(1)).get(0);
@@ -392,12 +393,16 @@ enum PostgresqlDialect implements Dialect {
     return connection.getNotifications((int) TimeUnit.SECONDS.toMillis(seconds)).length > 0;
   }
 
-  private static String channel(Session session, String holder) {
+  private static String channel(Statements session, String holder) {
     return "leader_election_" + Dialect.digestOf(session.facts().schema() + '\n' + holder);
   }
 
   @Override
-  public FenceLock fenceLock(CommitFence fence, Connection connection, String history) {
-    return new PostgresqlFenceLock(fence, connection, history);
+  public FenceLock fenceLock(
+      Connection connection,
+      String history,
+      long restSeconds,
+      BiConsumer<Connection, String> undo) {
+    return new PostgresqlFenceLock(connection, history, restSeconds);
   }
 }

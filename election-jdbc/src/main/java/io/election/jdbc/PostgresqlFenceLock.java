@@ -11,14 +11,16 @@ import org.jspecify.annotations.Nullable;
  * lock sees what is committed now at every isolation level.
  *
  * @param history the history table
+ * @param restSeconds how long the session may be idle while it holds the lock
  */
-record PostgresqlFenceLock(CommitFence fence, Connection connection, String history)
+record PostgresqlFenceLock(Connection connection, String history, long restSeconds)
     implements FenceLock {
 
   private static final String SAVEPOINT = "election_fence";
 
   @Override
-  public @Nullable Entry read(String serviceId, long term, boolean ifBounded) throws SQLException {
+  public @Nullable FenceEntry read(String serviceId, long term, boolean ifBounded)
+      throws SQLException {
     String select = "SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s"
         .formatted(this.history, PostgresqlDialect.INSTANCE.literal(serviceId), term);
     try (Statement statement = this.connection.createStatement()) {
@@ -30,10 +32,10 @@ record PostgresqlFenceLock(CommitFence fence, Connection connection, String hist
                 set_config('idle_in_transaction_session_timeout', '%2$ss', true);
             %3$s FOR SHARE;
             RELEASE SAVEPOINT %1$s
-            """.formatted(SAVEPOINT, this.fence.restSeconds(), select));
+            """.formatted(SAVEPOINT, this.restSeconds, select));
       } catch (SQLException ex) {
         // The transaction may go on, as after an error of another product.
-        Session.undo(
+        Statements.undo(
             statement,
             "ROLLBACK TO SAVEPOINT %1$s; RELEASE SAVEPOINT %1$s".formatted(SAVEPOINT),
             ex);
@@ -48,7 +50,7 @@ record PostgresqlFenceLock(CommitFence fence, Connection connection, String hist
       statement.getMoreResults();
       statement.getMoreResults();
       try (ResultSet row = statement.getResultSet()) {
-        return row.next() ? new Entry(Columns.string(row, 1), row.getBoolean(2), "") : null;
+        return row.next() ? new FenceEntry(Columns.string(row, 1), row.getBoolean(2), "") : null;
       }
     }
   }
@@ -58,10 +60,10 @@ record PostgresqlFenceLock(CommitFence fence, Connection connection, String hist
    * changed since the snapshot and thus ended. A transaction that the server has doomed for its own
    * work reads nothing any more: then this fails by that conflict.
    */
-  private static Entry unlocked(Statement statement, String select, String readOnly)
+  private static FenceEntry unlocked(Statement statement, String select, String readOnly)
       throws SQLException {
     try (ResultSet row = statement.executeQuery(select)) {
-      return new Entry(row.next() ? Columns.string(row, 1) : "", false, readOnly);
+      return new FenceEntry(row.next() ? Columns.string(row, 1) : "", false, readOnly);
     }
   }
 

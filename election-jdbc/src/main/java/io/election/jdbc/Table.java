@@ -1,15 +1,8 @@
 package io.election.jdbc;
 
-import static io.election.jdbc.Columns.string;
-
-import java.sql.SQLException;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * A table as the server describes it.
@@ -46,31 +39,6 @@ record Table(String name, String type, String engine, List<Column> columns) {
       boolean omissible,
       String collation,
       boolean primary) {}
-
-  /** Finds tables of the session's schema. All are those of one instant. */
-  static Map<String, Table> find(Session session, String... names) throws SQLException {
-    Map<String, Table> tables = new HashMap<>();
-    String sql = Stream.of(names)
-        .map(session.dialect()::description)
-        .collect(Collectors.joining("UNION ALL ", "", "ORDER BY 1"));
-    session.query(sql, (row) -> {
-      Table table = new Table(string(row, 2), string(row, 3), string(row, 4), new ArrayList<>());
-      Table known = tables.putIfAbsent(table.name(), table);
-      return (known != null ? known : table)
-          .columns()
-          .add(new Column(
-              string(row, 5),
-              string(row, 6),
-              string(row, 7),
-              row.getLong(8),
-              row.getLong(9),
-              row.getBoolean(10),
-              row.getBoolean(11),
-              string(row, 12),
-              row.getBoolean(13)));
-    });
-    return tables;
-  }
 
   Optional<Column> column(String name) {
     return this.columns.stream().filter((column) -> column.name().equals(name)).findFirst();

@@ -92,7 +92,11 @@ final class Database {
   }
 
   static LeaderElectionSchema schema(DataSource dataSource, String url, SchemaMode mode) {
-    return new LeaderElectionSchema(new ElectionDatabase(dataSource, url), mode, OPERATION_TIMEOUT);
+    return new LeaderElectionSchema(
+        new ElectionDatabase(dataSource, url),
+        mode != SchemaMode.NONE,
+        mode == SchemaMode.MIGRATE,
+        OPERATION_TIMEOUT);
   }
 
   /** Runs work in several threads at once, which must all succeed. */

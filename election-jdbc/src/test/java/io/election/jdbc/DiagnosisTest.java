@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ch.qos.logback.classic.Level;
 import io.election.jdbc.ElectionDatabase.Login;
 import io.election.jdbc.ElectionDatabase.Settings;
-import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.support.ConnectionSource;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -29,9 +28,7 @@ class DiagnosisTest {
   })
   void theTimeOutIsTheOneThatApplied(long operationTimeout, String told) {
     LeaderElectionSchema schema = new LeaderElectionSchema(
-        failing(new SQLTimeoutException("late")),
-        SchemaMode.MIGRATE,
-        Duration.ofMillis(operationTimeout));
+        failing(new SQLTimeoutException("late")), true, true, Duration.ofMillis(operationTimeout));
     assertThatThrownBy(schema::ensure).hasMessageContaining("host/app did not answer " + told);
   }
 

@@ -180,7 +180,7 @@ class FailingCallsIT {
               + " leader_election_schema_history");
       this.kind = KINDS.get(attempt % KINDS.size());
       LeaderElectionSchema schema =
-          new LeaderElectionSchema(this.watched, SchemaMode.MIGRATE, Database.OPERATION_TIMEOUT);
+          new LeaderElectionSchema(this.watched, true, true, Database.OPERATION_TIMEOUT);
       made = Math.max(made, failAt(i, schema::ensure));
       schema.ensure();
       assertNothingIsLeft("call %d of a migration".formatted(i));

@@ -1,0 +1,226 @@
+package io.election.jdbc;
+
+import java.math.BigDecimal;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs statements on a connection, none of which waits beyond the deadline of the current call.
+ *
+ * <p>No driver bounds a statement by default, {@code setQueryTimeout} cancels statements, whose
+ * outcome is then unknown, and the time-outs of servers do not bound all waits. Therefore a network
+ * time-out is set before each statement.
+ */
+class Statements {
+
+  /** A role may want messages already while the transaction begins that switches them off. */
+  private static final String MERE_MESSAGE = "00000";
+
+  private final Connection connection;
+  private final UnaryOperator<String> words;
+  private final UnaryOperator<String> literal;
+  private Deadline deadline;
+  SessionFacts facts = new SessionFacts("", "", "", "", "", Long.MAX_VALUE);
+  String locally = "";
+  boolean inTransaction;
+
+  /**
+   * Wraps a connection.
+   *
+   * @param words says a statement in the words of the product
+   * @param literal says a text as SQL
+   */
+  Statements(
+      Connection connection,
+      Deadline deadline,
+      UnaryOperator<String> words,
+      UnaryOperator<String> literal) {
+    this.connection = connection;
+    this.deadline = deadline;
+    this.words = words;
+    this.literal = literal;
+  }
+
+  /**
+   * Determines what each transaction begins with from now on, because the session itself is not set
+   * up.
+   *
+   * @param locally two statements, each with a semicolon at its end
+   */
+  void setLocally(String locally) {
+    this.locally = locally;
+  }
+
+  /** Begins a call that must end by a deadline. */
+  void until(Deadline deadline) {
+    this.deadline = deadline;
+  }
+
+  Deadline deadline() {
+    return this.deadline;
+  }
+
+  /** What the server told when the session was set up. */
+  SessionFacts facts() {
+    return this.facts;
+  }
+
+  /** Whether each statement sets what it needs locally to its transaction. */
+  boolean isLocal() {
+    return !this.locally.isEmpty();
+  }
+
+  /** Runs a statement without parameters and without a result, as it is. */
+  void execute(String sql) throws SQLException {
+    bound();
+    try (Statement statement = this.connection.createStatement()) {
+      statement.execute(sql);
+      if (isLocal()) {
+        requireNoWarning(statement);
+      }
+    }
+  }
+
+  /** Runs a write and returns the number of rows that it changed. */
+  int update(String sql, @Nullable Object... parameters) throws SQLException {
+    if (isLocal()) {
+      return roundTrip(inlined(sql, parameters), Statement::getUpdateCount);
+    }
+    try (PreparedStatement statement = prepare(sql, parameters)) {
+      return statement.executeUpdate();
+    }
+  }
+
+  /** Runs a query and reads its rows. */
+  <T> List<T> query(String sql, SqlFunction<ResultSet, T> reader, @Nullable Object... parameters)
+      throws SQLException {
+    if (isLocal()) {
+      return roundTrip(
+          inlined(sql, parameters), (statement) -> all(statement.getResultSet(), reader));
+    }
+    try (PreparedStatement statement = prepare(sql, parameters)) {
+      return all(statement.executeQuery(), reader);
+    }
+  }
+
+  static <T> List<T> all(ResultSet answer, SqlFunction<ResultSet, T> reader) throws SQLException {
+    try (ResultSet rows = answer) {
+      List<T> result = new ArrayList<>();
+      while (rows.next()) {
+        result.add(reader.apply(rows));
+      }
+      return result;
+    }
+  }
+
+  /**
+   * Sends a statement together with what it needs set, locally to its transaction, in one round
+   * trip. Nothing is left in the session, which a pooler gives to other clients between two
+   * transactions.
+   */
+  private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
+    bound();
+    String words = this.words.apply(sql);
+    try (Statement statement = this.connection.createStatement()) {
+      statement.setEscapeProcessing(false);
+      if (this.inTransaction) {
+        statement.execute(words);
+        return outcome.apply(statement);
+      }
+      try {
+        statement.execute(this.locally + words + ";\nCOMMIT");
+        requireNoWarning(statement);
+        // The answers to what is set locally come first.
+        statement.getMoreResults();
+        statement.getMoreResults();
+        return outcome.apply(statement);
+      } catch (SQLException ex) {
+        undo(statement, "ROLLBACK", ex);
+        throw ex;
+      }
+    }
+  }
+
+  /** Runs a statement that undoes what failed. */
+  static void undo(Statement statement, String sql, SQLException cause) {
+    try {
+      statement.execute(sql);
+    } catch (SQLException ex) {
+      cause.addSuppressed(ex);
+    }
+  }
+
+  /**
+   * Fails if there is a warning. A server confirms a commit whose copy to a standby was not awaited
+   * to its end, and only warns: its outcome is unknown.
+   */
+  private static void requireNoWarning(Statement statement) throws SQLException {
+    SQLWarning warning = statement.getWarnings();
+    while (warning != null && MERE_MESSAGE.equals(warning.getSQLState())) {
+      warning = warning.getNextWarning();
+    }
+    if (warning != null) {
+      throw new SQLException(
+          "confirmed with a warning, and thus unknown: " + warning.getMessage(),
+          warning.getSQLState());
+    }
+  }
+
+  /** Writes parameters into a statement, so that no server keeps it prepared in a session. */
+  private String inlined(String sql, @Nullable Object... parameters) {
+    StringBuilder text = new StringBuilder(sql.length() + 16 * parameters.length);
+    int from = 0;
+    for (Object parameter : parameters) {
+      int mark = sql.indexOf('?', from);
+      text.append(sql, from, mark);
+      if (parameter instanceof String name) {
+        text.append(this.literal.apply(name));
+      } else if (parameter instanceof BigDecimal number) {
+        text.append(number.toPlainString());
+      } else {
+        text.append(parameter != null ? parameter : "NULL");
+      }
+      from = mark + 1;
+    }
+    return text.append(sql, from, sql.length()).toString();
+  }
+
+  /** Prepares a statement, which the caller closes. */
+  PreparedStatement prepare(String sql, @Nullable Object... parameters) throws SQLException {
+    bound();
+    PreparedStatement statement = this.connection.prepareStatement(this.words.apply(sql));
+    try {
+      for (int i = 0; i < parameters.length; i++) {
+        statement.setObject(i + 1, parameters[i]);
+      }
+      return statement;
+    } catch (SQLException | RuntimeException | Error ex) {
+      statement.close();
+      throw ex;
+    }
+  }
+
+  /** The connection, for callers that use it in their own way. */
+  Connection connection() {
+    return this.connection;
+  }
+
+  /** Bounds the next use of the connection by the deadline. */
+  void bound() throws SQLException {
+    this.connection.setNetworkTimeout(Runnable::run, this.deadline.remainingMillis());
+  }
+
+  /** A comma-separated list of parameter markers. */
+  static String marks(String mark, int count) {
+    return String.join(", ", Collections.nCopies(count, mark));
+  }
+}
