@@ -17,11 +17,6 @@ final class Columns {
     return text != null ? text : "";
   }
 
-  static @Nullable Long number(ResultSet row, int column) throws SQLException {
-    long number = row.getLong(column);
-    return row.wasNull() ? null : number;
-  }
-
   /** Reads a column that is a number of seconds since 1970. */
   static @Nullable Instant instant(ResultSet row, int column) throws SQLException {
     BigDecimal seconds = row.getBigDecimal(column);

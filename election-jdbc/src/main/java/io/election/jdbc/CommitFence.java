@@ -46,24 +46,14 @@ public final class CommitFence {
   private volatile boolean sessionsAreBounded = true;
 
   /**
-   * Creates a fence for connections whose current database is the election's.
+   * Creates a fence.
    *
    * @param renewInterval how often the leader renews; a client that vanishes before its commit
    *     holds up the next leader for twice as long, and for at least a second
+   * @param database the election's database; {@code null} if it is the current one of each
+   *     connection
    */
-  public CommitFence(Duration renewInterval) {
-    this.restSeconds = Session.restSeconds(renewInterval);
-    this.database = null;
-  }
-
-  /**
-   * Creates a fence for connections to the election's server, whatever their current database is.
-   *
-   * @param renewInterval how often the leader renews; a client that vanishes before its commit
-   *     holds up the next leader for twice as long, and for at least a second
-   * @param database the election's database
-   */
-  public CommitFence(Duration renewInterval, ElectionDatabase database) {
+  public CommitFence(Duration renewInterval, @Nullable ElectionDatabase database) {
     this.restSeconds = Session.restSeconds(renewInterval);
     this.database = database;
   }
@@ -150,13 +140,7 @@ public final class CommitFence {
    * time-outs cannot be set for a transaction alone, a client that vanishes before its commit holds
    * up the next leader until the session's own are over.
    *
-   * @param connection a connection to the election's database with an active transaction
-   * @param nodeId this node
-   * @param terms the term of this node in each election under which the transaction works
-   * @throws LeadershipLostException if a term has ended or could not be confirmed; the transaction
-   *     must be rolled back
-   * @throws IllegalStateException if the connection is in autocommit mode
-   * @throws SQLException if the database fails otherwise
+   * <p>Takes what {@link #hold} takes, and throws what that throws.
    */
   public void confirm(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
@@ -193,7 +177,7 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Dialect dialect = Dialects.of(connection.getMetaData().getDatabaseProductName());
+    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData().getDatabaseProductName());
     if (dialect == null) {
       return false;
     }
@@ -271,7 +255,7 @@ public final class CommitFence {
 
   private static Dialect dialect(Connection connection) throws SQLException {
     String driverSays = connection.getMetaData().getDatabaseProductName();
-    Dialect dialect = Dialects.of(driverSays);
+    Dialect dialect = ElectionDatabase.dialectOf(driverSays);
     if (dialect == null) {
       throw new SQLException("The commit fence does not work in " + driverSays);
     }

@@ -11,6 +11,7 @@ import java.net.UnknownHostException;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
+import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -123,7 +124,7 @@ final class Diagnosis {
       return "The connection to %s was lost (%s). The next call opens another."
           .formatted(where, text(ex));
     }
-    if (!SqlError.isOfDatabase(ex) || key.isEmpty()) {
+    if (!SqlError.has(ex, SQLException.class) || key.isEmpty()) {
       return "%s: %s.".formatted(where, text(ex));
     }
     int code = SqlError.code(ex);

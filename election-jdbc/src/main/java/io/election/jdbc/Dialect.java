@@ -111,7 +111,8 @@ interface Dialect {
    * @param warning takes a warning that is logged once
    * @throws ElectionSetupException if the product, or the database, cannot hold the leases
    */
-  SessionFacts setUp(Statements session, String where, long restSeconds, Consumer<String> warning)
+  Statements.Facts setUp(
+      Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException;
 
   /** The statements that create the tables. */
@@ -134,18 +135,16 @@ interface Dialect {
   default void refuseForeign(Table leases) {}
 
   /**
-   * Refuses a history whose names are not distinguished exactly.
+   * Refuses a table whose names are not distinguished exactly.
    *
    * @throws ElectionSetupException if they are not
    */
-  void requireExactNames(Table history);
+  void requireExactNames(Table table);
 
-  /**
-   * The statements that bring a lease table into shape; none if it is.
-   *
-   * @throws ElectionSetupException if no statement of ours does
-   */
-  List<String> upgrade(Table leases);
+  /** The statements that bring a lease table into shape; none if it is, or cannot be. */
+  default List<String> upgrade(Table leases) {
+    return List.of();
+  }
 
   /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */
   default void checkRights(Statements session) throws SQLException {}

@@ -1,6 +1,8 @@
 package io.election.jdbc;
 
+import io.election.ElectionSetupException;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.Driver;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -75,7 +77,7 @@ public final class ElectionDatabase {
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = Dialects.ofUrl(url);
+    this.dialect = dialectOfUrl(url);
     this.threads = threads;
   }
 
@@ -90,12 +92,48 @@ public final class ElectionDatabase {
     this.backoff = backoff;
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = Dialects.ofUrl(url);
+    this.dialect = dialectOfUrl(url);
     this.threads = threads;
   }
 
   static Thread thread(Runnable work) {
     return new Thread(work, "election-connect");
+  }
+
+  /**
+   * Returns the dialect of a driver; the server may say more.
+   *
+   * @param driverSays the product name that the driver reports
+   * @return {@code null} if the product is not supported
+   */
+  static @Nullable Dialect dialectOf(String driverSays) {
+    return switch (driverSays) {
+      case "MySQL" -> MysqlDialect.MYSQL;
+      case "MariaDB" -> MysqlDialect.MARIADB;
+      case "PostgreSQL" -> PostgresqlDialect.INSTANCE;
+      default -> null;
+    };
+  }
+
+  /**
+   * Returns the dialect of a connection; the server may say more.
+   *
+   * @throws ElectionSetupException if the product is not supported
+   */
+  static Dialect dialectOf(DatabaseMetaData driver) throws SQLException {
+    Dialect dialect = dialectOf(driver.getDatabaseProductName());
+    if (dialect == null) {
+      throw Dialect.unsupported(
+          driver.getDatabaseProductName() + " " + driver.getDatabaseProductVersion());
+    }
+    return dialect;
+  }
+
+  /** Returns the dialect that a URL suggests, before the first connection. */
+  static Dialect dialectOfUrl(@Nullable String url) {
+    return url != null && url.contains(":postgresql:")
+        ? PostgresqlDialect.INSTANCE
+        : MysqlDialect.MYSQL;
   }
 
   /** Where user and password are read, for messages. */

@@ -229,7 +229,7 @@ final class LeaderElectionSchema {
   private static boolean isWorthAnotherAttempt(Exception ex) {
     return SqlError.MADE_BY_ANOTHER.is(ex)
         || SqlError.isLockTrouble(ex)
-        || !SqlError.isOfDatabase(ex);
+        || !SqlError.has(ex, SQLException.class);
   }
 
   private static void pause() throws LeaseStoreException {

@@ -243,12 +243,12 @@ final class LeaseRows {
       if (this.age.toMillis() != age) {
         this.age = Duration.ofMillis(age);
       }
-      Version version = new Version(
-          row.getLong(4), this.lease, Columns.number(row, 10), this.micros, this.source);
+      Version version =
+          new Version(row.getLong(4), this.lease, number(row, 10, null), this.micros, this.source);
       LeaseRow lease = new LeaseRow(
           this.leaders.read(row, 2, this.rows),
           row.getLong(3),
-          LeaseRow.leaseMillis(this.lease, Columns.number(row, 7)),
+          LeaseRow.leaseMillis(this.lease, number(row, 7, null)),
           version,
           row.getBoolean(9));
       this.found.put(this.names.read(row, 1, this.rows), new Reading(lease, this.age));

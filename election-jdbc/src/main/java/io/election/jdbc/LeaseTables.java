@@ -42,14 +42,14 @@ record LeaseTables(
   /**
    * A column that the election uses.
    *
-   * @param needed whether it must be there, because no upgrade adds it
+   * @param needed whether it must be there even before an upgrade, because none adds it
    */
   private record Expected(String name, String type, boolean needed, Nulls nulls) {
 
-    void compare(Table table, List<String> faults) {
+    void compare(Table table, boolean isUpgraded, List<String> faults) {
       Table.Column found = table.column(this.name).orElse(null);
       if (found == null) {
-        if (this.needed) {
+        if (this.needed || !isUpgraded) {
           faults.add("it has no " + this.name);
         }
         return;
@@ -156,6 +156,9 @@ record LeaseTables(
       this.dialect.refuseForeign(this.leases);
       check(
           this.leases, List.of("service_id"), LEASE_COLUMNS, this.dialect.ddl().leases());
+      if (toUpgrade().isEmpty()) {
+        this.dialect.requireExactNames(this.leases);
+      }
     }
     if (this.history != null) {
       check(
@@ -169,7 +172,8 @@ record LeaseTables(
 
   private void check(Table table, List<String> primaryKey, List<Expected> expected, String ddl) {
     List<String> faults = faults(table, primaryKey);
-    expected.forEach((column) -> column.compare(table, faults));
+    boolean isUpgraded = !toUpgrade().isEmpty();
+    expected.forEach((column) -> column.compare(table, isUpgraded, faults));
     table.columns().stream()
         .filter((column) -> !column.omissible())
         .filter(

@@ -14,11 +14,10 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** MySQL and MariaDB. Their sessions are set up once. */
-enum MysqlDialect implements Dialect {
+enum MysqlDialect implements MysqlTables {
   MYSQL("MySQL", "@@server_uuid", "transaction_", "max_execution_time") {
 
     /**
@@ -195,7 +194,7 @@ enum MysqlDialect implements Dialect {
    * calls of the driver update the state that drivers and pools remember.
    */
   @Override
-  public SessionFacts setUp(
+  public Statements.Facts setUp(
       Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException {
     Connection connection = session.connection();
@@ -236,7 +235,7 @@ enum MysqlDialect implements Dialect {
                 "The JDBC URL of the election names no database (" + where + ").",
                 "Add it to the URL: jdbc:mysql://host:3306/database.");
           }
-          return new SessionFacts(
+          return new Statements.Facts(
               dialect.label,
               string(row, 1),
               string(row, 4),
@@ -245,83 +244,6 @@ enum MysqlDialect implements Dialect {
               restSeconds * 1000);
         })
         .get(0);
-  }
-
-  @Override
-  public Ddl ddl() {
-    return MysqlTables.DDL;
-  }
-
-  /** The server also shows a unique key as PRI if there is no primary key. */
-  @Override
-  public String description(String table) {
-    return """
-        SELECT c.ordinal_position, '%1$s', t.table_type, t.engine, LOWER(c.column_name),
-            LOWER(c.data_type), c.column_type,
-            c.character_maximum_length, c.datetime_precision, c.is_nullable = 'YES',
-            c.is_nullable = 'YES' OR c.column_default IS NOT NULL
-                OR LOWER(c.extra) LIKE '%%auto_increment%%' OR LOWER(c.extra) LIKE '%%generated%%',
-            c.collation_name,
-            c.column_name IN (SELECT column_name FROM information_schema.statistics
-                WHERE table_schema = DATABASE() AND table_name = '%1$s' AND index_name = 'PRIMARY')
-        FROM information_schema.tables t JOIN information_schema.columns c
-        WHERE t.table_schema = DATABASE() AND t.table_name = '%1$s'
-            AND c.table_schema = DATABASE() AND c.table_name = '%1$s'
-        """.formatted(table);
-  }
-
-  @Override
-  public String engine() {
-    return "InnoDB";
-  }
-
-  @Override
-  public void refuseForeign(Table leases) {
-    MysqlTables.refuseForeign(leases);
-  }
-
-  @Override
-  public void requireExactNames(Table history) {
-    MysqlTables.requireExactNames(history);
-  }
-
-  @Override
-  public List<String> upgrade(Table leases) {
-    return MysqlTables.upgrade(leases);
-  }
-
-  /**
-   * Checks the rights first, because Flyway would retry for ten seconds before it reports that they
-   * are missing. The server checks rights before it looks for the source table, so this never
-   * creates a table.
-   */
-  @Override
-  public void checkRights(Statements session) throws SQLException {
-    try {
-      session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
-    } catch (SQLException ex) {
-      if (!SqlError.MISSING_TABLE.is(ex)) {
-        throw ex;
-      }
-    }
-  }
-
-  @Override
-  public String grants(@Nullable String schema, @Nullable String account) {
-    String in = schema != null ? quoted(schema) + "." : "";
-    String to = "'user'@'host'";
-    if (account != null) {
-      int at = account.lastIndexOf('@');
-      to = "'" + account.substring(0, at) + "'@'" + account.substring(at + 1) + "'";
-    }
-    return Stream.of("leader_election", "leader_election_history")
-        .map((table) -> "GRANT SELECT, INSERT, UPDATE ON " + in + table)
-        .collect(Collectors.joining(" TO " + to + ";\n", "", " TO " + to + ";"));
-  }
-
-  @Override
-  public String rightsToCreate() {
-    return "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database";
   }
 
   @Override
@@ -419,6 +341,6 @@ enum MysqlDialect implements Dialect {
       String history,
       long restSeconds,
       BiConsumer<Connection, String> undo) {
-    return new MysqlFenceLock(connection, history, restSeconds, undo);
+    return new MysqlFenceLock(this, connection, history, restSeconds, undo);
   }
 }

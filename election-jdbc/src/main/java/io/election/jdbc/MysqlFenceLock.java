@@ -16,7 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param undo runs a statement that restores the session, or aborts the connection
  */
 record MysqlFenceLock(
-    Connection connection, String history, long restSeconds, BiConsumer<Connection, String> undo)
+    Dialect dialect,
+    Connection connection,
+    String history,
+    long restSeconds,
+    BiConsumer<Connection, String> undo)
     implements FenceLock {
 
   private static final String SHORTEN = ofEach("""
@@ -82,7 +86,7 @@ record MysqlFenceLock(
         """
         SELECT %s leader_id, ended_at IS NULL, %s FROM %s
         WHERE service_id = ? AND term = ? %s
-        """.formatted(hint, MysqlDialect.READ_ONLY, this.history, lock))) {
+        """.formatted(hint, this.dialect.readOnly(), this.history, lock))) {
       statement.setString(1, serviceId);
       statement.setLong(2, term);
       try (ResultSet row = statement.executeQuery()) {

@@ -1,30 +1,94 @@
 package io.election.jdbc;
 
 import io.election.ElectionSetupException;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The tables in MySQL and MariaDB, and how one that was created by hand is brought into shape. New
  * columns have defaults, so that the statements of older tools continue to work.
  */
-final class MysqlTables {
+interface MysqlTables extends Dialect {
 
-  static final Ddl DDL = Ddl.read("leader-election.sql");
+  Ddl DDL = Ddl.read("leader-election.sql");
 
   /**
    * Allows a primary key of more than 767 bytes. A table from an older server may not allow that: a
    * table without an explicit row format keeps the format of the server that created it.
    */
-  private static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
+  String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
 
-  private MysqlTables() {}
+  @Override
+  default Ddl ddl() {
+    return DDL;
+  }
+
+  /** The server also shows a unique key as PRI if there is no primary key. */
+  @Override
+  default String description(String table) {
+    return """
+        SELECT c.ordinal_position, '%1$s', t.table_type, t.engine, LOWER(c.column_name),
+            LOWER(c.data_type), c.column_type,
+            c.character_maximum_length, c.datetime_precision, c.is_nullable = 'YES',
+            c.is_nullable = 'YES' OR c.column_default IS NOT NULL
+                OR LOWER(c.extra) LIKE '%%auto_increment%%' OR LOWER(c.extra) LIKE '%%generated%%',
+            c.collation_name,
+            c.column_name IN (SELECT column_name FROM information_schema.statistics
+                WHERE table_schema = DATABASE() AND table_name = '%1$s' AND index_name = 'PRIMARY')
+        FROM information_schema.tables t JOIN information_schema.columns c
+        WHERE t.table_schema = DATABASE() AND t.table_name = '%1$s'
+            AND c.table_schema = DATABASE() AND c.table_name = '%1$s'
+        """.formatted(table);
+  }
+
+  @Override
+  default String engine() {
+    return "InnoDB";
+  }
+
+  /**
+   * Checks the rights first, because Flyway would retry for ten seconds before it reports that they
+   * are missing. The server checks rights before it looks for the source table, so this never
+   * creates a table.
+   */
+  @Override
+  default void checkRights(Statements session) throws SQLException {
+    try {
+      session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
+    } catch (SQLException ex) {
+      if (!SqlError.MISSING_TABLE.is(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  @Override
+  default String grants(@Nullable String schema, @Nullable String account) {
+    String in = schema != null ? quoted(schema) + "." : "";
+    String to = "'user'@'host'";
+    if (account != null) {
+      int at = account.lastIndexOf('@');
+      to = "'" + account.substring(0, at) + "'@'" + account.substring(at + 1) + "'";
+    }
+    return Stream.of("leader_election", "leader_election_history")
+        .map((table) -> "GRANT SELECT, INSERT, UPDATE ON " + in + table)
+        .collect(Collectors.joining(" TO " + to + ";\n", "", " TO " + to + ";"));
+  }
+
+  @Override
+  default String rightsToCreate() {
+    return "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database";
+  }
 
   /** Refuses the table of another election tool. */
-  static void refuseForeign(Table table) {
+  @Override
+  default void refuseForeign(Table table) {
     if (table.names().containsAll(Set.of("id", "name", "node", "last_seen_active"))) {
       throw new ElectionSetupException(
           "The table leader_election belongs to another election tool, with the columns %s."
@@ -39,7 +103,8 @@ final class MysqlTables {
   }
 
   /** Refuses a history whose names are not exact. An upgrade mends those of the lease table. */
-  static void requireExactNames(Table history) {
+  @Override
+  default void requireExactNames(Table history) {
     if (Stream.of("service_id", "leader_id")
         .flatMap((name) -> history.column(name).stream())
         .allMatch(MysqlTables::isExactName)) {
@@ -70,7 +135,8 @@ final class MysqlTables {
   }
 
   /** The statement that a lease table lacks; none if it has what is needed. */
-  static List<String> upgrade(Table leases) {
+  @Override
+  default List<String> upgrade(Table leases) {
     List<String> changes = new ArrayList<>();
     if (lacks(leases, "last_active_time", (column) -> column.precision() == 6)) {
       changes.add("""

@@ -132,7 +132,7 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public SessionFacts setUp(
+  public Statements.Facts setUp(
       Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException {
     session.bound();
@@ -157,7 +157,7 @@ enum PostgresqlDialect implements Dialect {
         .query(sql, (row) -> {
           long idleMillis = row.getLong(4);
           long restMillis = restSeconds * 1000;
-          return new SessionFacts(
+          return new Statements.Facts(
               "PostgreSQL",
               string(row, 1),
               string(row, 3),
@@ -261,22 +261,6 @@ enum PostgresqlDialect implements Dialect {
   @Override
   public String engine() {
     return "permanent";
-  }
-
-  /** No statement of ours adds columns to a table that the election did not create. */
-  @Override
-  public List<String> upgrade(Table leases) {
-    List<String> missing = Stream.of("term", "version", "lease_millis", "seal")
-        .filter((name) -> leases.column(name).isEmpty())
-        .toList();
-    if (!missing.isEmpty()) {
-      throw new ElectionSetupException(
-          "The table %s lacks the columns %s. Found the columns %s."
-              .formatted(leases.name(), String.join(", ", missing), leases.describe()),
-          "Compare it with this definition, and add what is missing:\n%s;".formatted(DDL.leases()));
-    }
-    requireExactNames(leases);
-    return List.of();
   }
 
   @Override
@@ -403,6 +387,6 @@ enum PostgresqlDialect implements Dialect {
       String history,
       long restSeconds,
       BiConsumer<Connection, String> undo) {
-    return new PostgresqlFenceLock(connection, history, restSeconds);
+    return new PostgresqlFenceLock(this, connection, history, restSeconds);
   }
 }

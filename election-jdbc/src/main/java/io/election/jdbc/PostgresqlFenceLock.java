@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param history the history table
  * @param restSeconds how long the session may be idle while it holds the lock
  */
-record PostgresqlFenceLock(Connection connection, String history, long restSeconds)
+record PostgresqlFenceLock(Dialect dialect, Connection connection, String history, long restSeconds)
     implements FenceLock {
 
   private static final String SAVEPOINT = "election_fence";
@@ -22,7 +22,7 @@ record PostgresqlFenceLock(Connection connection, String history, long restSecon
   public @Nullable FenceEntry read(String serviceId, long term, boolean ifBounded)
       throws SQLException {
     String select = "SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s"
-        .formatted(this.history, PostgresqlDialect.INSTANCE.literal(serviceId), term);
+        .formatted(this.history, this.dialect.literal(serviceId), term);
     try (Statement statement = this.connection.createStatement()) {
       statement.setEscapeProcessing(false);
       try {

@@ -78,7 +78,7 @@ final class SchemaMigrator {
     try {
       flyway.migrate();
     } catch (FlywayException ex) {
-      if (SqlError.isOfDatabase(ex) || !hasFailed(flyway)) {
+      if (SqlError.has(ex, SQLException.class) || !hasFailed(flyway)) {
         throw ex;
       }
       flyway.repair();

@@ -46,7 +46,7 @@ final class Session extends Statements implements AutoCloseable {
     try {
       connection.setNetworkTimeout(Runnable::run, deadline.remainingMillis());
       DatabaseMetaData metaData = connection.getMetaData();
-      Dialect dialect = Dialects.of(metaData);
+      Dialect dialect = ElectionDatabase.dialectOf(metaData);
       database.learn(metaData.getURL(), dialect);
       Session session = new Session(connection, deadline, dialect);
       session.setUp(database, restSeconds);
@@ -64,7 +64,7 @@ final class Session extends Statements implements AutoCloseable {
 
   private void setUp(ElectionDatabase database, long restSeconds) throws SQLException {
     this.facts = dialect().setUp(this, database.location(), restSeconds, database::warnOnce);
-    Dialect exact = Dialects.of(this.facts.product());
+    Dialect exact = ElectionDatabase.dialectOf(this.facts.product());
     this.dialect = exact != null ? exact : this.dialect;
     database.learnSchema(this.facts.schema());
     this.usable = "%s = '%s' AND %s = '' AND %s"

@@ -122,11 +122,6 @@ enum SqlError {
     return has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class);
   }
 
-  /** Whether the cause is an error of the database or the driver. */
-  static boolean isOfDatabase(Throwable ex) {
-    return has(ex, SQLException.class);
-  }
-
   /**
    * The first line of the deepest message from the database or the driver, followed by the
    * certificate error if there was one.

@@ -25,11 +25,24 @@ class Statements {
   /** A role may want messages already while the transaction begins that switches them off. */
   private static final String MERE_MESSAGE = "00000";
 
+  /**
+   * What a server tells when a session is set up.
+   *
+   * @param product the name of the exact product; drivers may report that of a related one
+   * @param source the server; distinguishes it from others
+   * @param host the server as host name and port, for display
+   * @param account the account that the server assigned to the session
+   * @param schema where the tables are
+   * @param restMillis after how long the server ends an idle session
+   */
+  record Facts(
+      String product, String source, String host, String account, String schema, long restMillis) {}
+
   private final Connection connection;
   private final UnaryOperator<String> words;
   private final UnaryOperator<String> literal;
   private Deadline deadline;
-  SessionFacts facts = new SessionFacts("", "", "", "", "", Long.MAX_VALUE);
+  Facts facts = new Facts("", "", "", "", "", Long.MAX_VALUE);
   String locally = "";
   boolean inTransaction;
 
@@ -70,7 +83,7 @@ class Statements {
   }
 
   /** What the server told when the session was set up. */
-  SessionFacts facts() {
+  Facts facts() {
     return this.facts;
   }
 

@@ -25,7 +25,7 @@ final class StoreConnection {
 
   private Runnable dropped = () -> {};
   private @Nullable Session session;
-  private @Nullable SessionFacts last;
+  private Statements.@Nullable Facts last;
   private long lastUse;
 
   StoreConnection(
@@ -128,8 +128,8 @@ final class StoreConnection {
     return session;
   }
 
-  private void warnIfMoved(SessionFacts now) {
-    SessionFacts before = this.last;
+  private void warnIfMoved(Statements.Facts now) {
+    Statements.Facts before = this.last;
     if (before != null && !before.source().equals(now.source())) {
       log.warn(
           "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was not a failover, both servers may accept writes, and each would have its own leader",

@@ -140,7 +140,7 @@ public final class UnpooledConnections {
     boolean takesWrites = false;
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
-            "SELECT " + Dialects.of(connection.getMetaData()).readOnly())) {
+            "SELECT " + ElectionDatabase.dialectOf(connection.getMetaData()).readOnly())) {
       takesWrites = row.next() && Columns.string(row, 1).isEmpty();
       return takesWrites;
     } finally {
@@ -161,7 +161,7 @@ public final class UnpooledConnections {
     properties.putAll(login.settings().driverProperties());
     // A driver may bound the handshake only by socketTimeout. The values in the URL may take
     // precedence.
-    Dialect dialect = Dialects.ofUrl(url.text());
+    Dialect dialect = ElectionDatabase.dialectOfUrl(url.text());
     String timeout = dialect.driverTimeout(timeoutMillis);
     properties.setProperty("connectTimeout", timeout);
     properties.setProperty("socketTimeout", timeout);

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What the fence permits and refuses on every product. */
 abstract class CommitFenceContract extends ServerDatabase {
 
-  final CommitFence fence = new CommitFence(Duration.ofMillis(500));
+  final CommitFence fence = new CommitFence(Duration.ofMillis(500), null);
   JdbcLeaseStore store;
   Connection worker;
   long term;
@@ -171,7 +171,7 @@ abstract class CommitFenceContract extends ServerDatabase {
   @Test
   void aTakeOverWaitsForTheCommitThatIsUnderWayAndNoRenewalOrReaderDoes() throws Exception {
     work();
-    CommitFence patient = new CommitFence(Duration.ofSeconds(10));
+    CommitFence patient = new CommitFence(Duration.ofSeconds(10), null);
     try (CommitFence.Held held = patient.hold(this.worker, "a", Map.of("billing", this.term))) {
       assertThat(held).isNotNull();
       assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term)))

@@ -138,7 +138,7 @@ class MysqlCommitFenceIT extends CommitFenceContract {
       String limits, int first, int later) throws Throwable {
     assumeTrue(isMariaDb() || !limits.contains("idle"), "only MariaDB has these limits");
     execute("SET " + limits);
-    CommitFence patient = new CommitFence(Duration.ofSeconds(30));
+    CommitFence patient = new CommitFence(Duration.ofSeconds(30), null);
     work();
     long plain = statements(this.worker::commit);
     for (int cost : List.of(first, later, later)) {

@@ -316,7 +316,7 @@ class UnusableServerIT extends ServerDatabase {
     assumeTrue(!fault.isOfSession(), "the session is the application's");
     use(fault, account);
     Database.led(this.store, "billing", "a");
-    CommitFence fence = new CommitFence(Duration.ofMillis(500));
+    CommitFence fence = new CommitFence(Duration.ofMillis(500), null);
     this.database.execute("CREATE TABLE work (n int)");
     try (Connection worker = connect()) {
       worker.setAutoCommit(false);

@@ -71,7 +71,7 @@ public final class JdbcElectionAutoConfiguration {
       LeaseSettings settings, ObjectProvider<ElectionDatabases> databases) {
     // A test that replaces the elections has no database for them.
     ElectionDatabases known = databases.getIfAvailable();
-    return known != null ? known.first().fence() : new CommitFence(settings.renewInterval());
+    return known != null ? known.first().fence() : new CommitFence(settings.renewInterval(), null);
   }
 
   /**

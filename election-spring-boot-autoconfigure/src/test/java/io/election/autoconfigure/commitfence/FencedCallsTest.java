@@ -260,7 +260,7 @@ class FencedCallsTest {
       throw new AssertionError("not asked");
     });
     FencedDatabase database = mock(FencedDatabase.class);
-    when(database.fence()).thenReturn(new CommitFence(Duration.ofSeconds(1)));
+    when(database.fence()).thenReturn(new CommitFence(Duration.ofSeconds(1), null));
     assertThatThrownBy(() -> connections.hold(
             "'manager'", connection, new Terms(), () -> Optional.of(database), true))
         .isInstanceOf(DataAccessException.class)
