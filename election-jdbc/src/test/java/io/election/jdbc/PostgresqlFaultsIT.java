@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.jdbc.ElectionDatabase.Login;
+import io.election.jdbc.ElectionDatabase.Settings;
 import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStoreException;
@@ -85,7 +86,8 @@ class PostgresqlFaultsIT {
         this.database.username(),
         this.database.password(),
         new Driver(),
-        "");
+        "",
+        Settings.NONE);
     JdbcLeaseStore patient = new JdbcLeaseStore(
         UnpooledConnections.database(() -> login, login, timeout),
         SchemaMode.NONE,
