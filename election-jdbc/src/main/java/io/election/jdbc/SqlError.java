@@ -63,6 +63,9 @@ enum SqlError {
   /** Has several resources, of which one is the number of connections. */
   static final String USER_LIMIT = "1226";
 
+  /** All errors of PgBouncer, of which some mean what the server would say by another state. */
+  private static final String POOLER = "08P01";
+
   /**
    * An error without a number of its own. A cluster that prohibits a function names it in the text.
    */
@@ -80,17 +83,12 @@ enum SqlError {
     return this.keys.contains(key(ex));
   }
 
-  /**
-   * Whether a lock wait timed out, or there was a deadlock or a conflict: the statement was undone.
-   */
+  /** Whether a lock, a deadlock or a conflict ended the statement, which was undone. */
   static boolean isLockTrouble(Throwable ex) {
     return LOCKED.is(ex) || CONFLICT.is(ex);
   }
 
-  /**
-   * Whether the statement ran into a lock, was killed, or exceeded the time that its session
-   * allows.
-   */
+  /** Whether a lock, somebody, or a limit of its session ended the statement. */
   static boolean isInterrupted(Throwable ex) {
     return LOCKED.is(ex) || KILLED.is(ex);
   }
@@ -101,18 +99,13 @@ enum SqlError {
         && (REFUSED.is(ex) || (key(ex).equals(UNKNOWN) && text(ex).contains("GET_LOCK")));
   }
 
-  /**
-   * Whether the connection is lost. MariaDB's driver reports that with error numbers of its own.
-   */
+  /** Whether the connection is lost. MariaDB's driver says that by numbers of its own. */
   static boolean isConnectionLost(SQLException ex) {
     String state = sqlState(ex);
     return state.startsWith("08") || (code(ex) == 0 && !ofServer(state));
   }
 
-  /**
-   * Whether the SQL state is one that a server without numbers reports, and no driver of another:
-   * those know general states alone.
-   */
+  /** Whether a server without numbers has this state. Drivers of others know general ones. */
   static boolean ofServer(String state) {
     return state.matches("(?!08|28)(?!..000|HY|S1).{5}") || state.matches("3D000|0A000");
   }
@@ -122,10 +115,7 @@ enum SqlError {
     return has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class);
   }
 
-  /**
-   * The first line of the deepest message from the database or the driver, followed by the
-   * certificate error if there was one.
-   */
+  /** The first line of the deepest message of database or driver, and the certificate error. */
   static String text(Throwable ex) {
     SQLException reported = null;
     SSLException refused = null;
@@ -162,7 +152,16 @@ enum SqlError {
   /** The server's number of an error as text, or its SQL state if there is no number. */
   static String key(Throwable ex) {
     int code = code(ex);
-    return code != 0 ? Integer.toString(code) : sqlState(ex);
+    String state = sqlState(ex);
+    if (!state.equals(POOLER)) {
+      return code != 0 ? Integer.toString(code) : state;
+    }
+    String text = text(ex);
+    return text.contains("authentication failed")
+        ? "28P01"
+        : text.contains("no more connections")
+            ? "53300"
+            : text.contains("no such database") ? "3D000" : state;
   }
 
   static int code(Throwable ex) {

@@ -44,6 +44,8 @@ class RefusalTest {
         "0,28000,LDAP authentication failed for user,LOGIN",
         "0,28000,role is not permitted to log in,ACCOUNT",
         "0,28000,no pg_hba.conf entry for host,ACCOUNT",
+        "0,08P01,FATAL: SASL authentication failed,LOGIN",
+        "0,08P01,FATAL: no more connections allowed (max_client_conn),CROWDED",
         "1049,42000,Unknown database,none",
         "1047,08S01,WSREP has not yet prepared node,none",
         "1053,08S01,Server shutdown in progress,none",
