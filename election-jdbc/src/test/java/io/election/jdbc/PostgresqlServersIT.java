@@ -389,6 +389,20 @@ class PostgresqlServersIT {
     assertThat(store.renew("me", Map.of("locked", 1L, "free", 1L)).renewed()).hasSize(2);
   }
 
+  /** Those of the commit fence are there. */
+  @Test
+  void locksOnTheHistoryAreAmongThoseThatOperatorsAreTold() throws Exception {
+    Database.led(store(), "jobs", "me");
+    try (Connection fence =
+        this.database.begin("SELECT 1 FROM leader_election_history FOR SHARE")) {
+      String query = PostgresqlDialect.INSTANCE.blockers().split(";")[0];
+      assertThat(TestServer.query(
+              fence, "SELECT string_agg(mode, ',') FROM (%s) found".formatted(query)))
+          .contains("RowShareLock");
+      fence.rollback();
+    }
+  }
+
   @Test
   void droppedTablesAreNamedAndNothingIsConfirmed() throws Exception {
     JdbcLeaseStore store = store();
