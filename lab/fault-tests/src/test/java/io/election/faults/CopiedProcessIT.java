@@ -63,7 +63,7 @@ class CopiedProcessIT {
             SETTINGS.operationTimeout(),
             SETTINGS.renewInterval(),
             true),
-        (original, copy) -> copy(JdbcLeaseStore.class.getDeclaredField("token"), original, copy));
+        CopiedProcessIT::copyToken);
   }
 
   @Test
@@ -81,6 +81,12 @@ class CopiedProcessIT {
           () -> ZookeeperLeaseStore.builder(server.connectString()).build(),
           CopiedProcessIT::copyLife);
     }
+  }
+
+  private static void copyToken(LeaseStore original, LeaseStore copy) throws Exception {
+    Field rows = JdbcLeaseStore.class.getDeclaredField("rows");
+    rows.setAccessible(true);
+    copy(rows.getType().getDeclaredField("token"), rows.get(original), rows.get(copy));
   }
 
   private static void copyLife(LeaseStore original, LeaseStore copy) throws Exception {
