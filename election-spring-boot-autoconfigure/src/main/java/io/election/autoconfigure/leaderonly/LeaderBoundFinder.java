@@ -140,7 +140,11 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
     if (named.size() != 1) {
       throw unbound(
           place,
-          named.size() + " listener containers have this id; known are " + containers.keySet(),
+          (named.isEmpty()
+                  ? "no listener container has"
+                  : named.size() + " listener containers have")
+              + " this id; known are "
+              + containers.keySet(),
           "Name the id of one annotated listener: @KafkaListener(id = \"" + id + "\").");
     }
     Lifecycle container = named.get(0);

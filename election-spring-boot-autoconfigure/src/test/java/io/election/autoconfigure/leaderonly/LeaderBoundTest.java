@@ -317,7 +317,7 @@ class LeaderBoundTest {
     assertThat(StartFailure.text(
             this.leader.withPropertyValues("as.election.leader-bound.listeners=orders")))
         .contains(
-            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: 0 listener containers have this id; known are [].");
+            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: no listener container has this id; known are [].");
   }
 
   /** For instance one of Kafka and one of Rabbit, while an application moves. */

@@ -83,7 +83,7 @@ class KafkaListenerIT extends ListenerContract {
             "as.election.leader-bound.listeners=orders, invoices, order"))
         .rootCause()
         .hasMessage(
-            "listener 'order' of as.election.leader-bound.listeners cannot be bound to the leadership: no listener container has this id; known are [orders, invoices].\nName the id of an annotated listener: @KafkaListener(id = \"order\").");
+            "listener 'order' of as.election.leader-bound.listeners cannot be bound to the leadership: no listener container has this id; known are [orders, invoices].\nName the id of one annotated listener: @KafkaListener(id = \"order\").");
   }
 
   @Configuration(proxyBeanMethods = false)
