@@ -3,6 +3,7 @@ package io.election.benchmarks.sidebyside;
 import io.election.support.process.Requests;
 import io.election.support.process.TcpProxy;
 import java.net.InetSocketAddress;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 
 /** A kind of server. */
@@ -25,6 +26,11 @@ enum Backend {
   Backend(Requests.Protocol protocol, Callable<Server> launch) {
     this.protocol = protocol;
     this.launch = launch;
+  }
+
+  /** Returns the backend that an option names. */
+  static Backend of(String name) {
+    return valueOf(name.toUpperCase(Locale.ROOT));
   }
 
   /** Starts a server. Fails if this machine does not have it. */

@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
@@ -47,9 +46,8 @@ public final class SideBySide {
     this.options = options;
     this.quick = options.containsProperty("quick");
     // Those on PostgreSQL are measured apart: so many processes at once would measure the machine.
-    Set<Backend> backends = list("backends", "mysql,zookeeper,etcd")
-        .map((name) -> Backend.valueOf(name.toUpperCase(Locale.ROOT)))
-        .collect(Collectors.toSet());
+    Set<Backend> backends =
+        list("backends", "mysql,zookeeper,etcd").map(Backend::of).collect(Collectors.toSet());
     String all = Stream.of(CandidateKind.values())
         .filter((kind) -> backends.contains(kind.backend) && !kind.isConsumer())
         .map(CandidateKind::id)

@@ -82,9 +82,7 @@ public final class Storm {
     Timing timing = quick ? Timing.QUICK : Timing.DEFAULTS;
     String backend = options.getProperty("backend");
     boolean sound;
-    try (Server server = Backend.valueOf(
-                backend != null ? backend.toUpperCase(Locale.ROOT) : Backend.MYSQL.name())
-            .start();
+    try (Server server = Backend.of(backend != null ? backend : "mysql").start();
         Contestant contestant = new Contestant(
             CandidateKind.ELECTION,
             timing,
