@@ -63,7 +63,10 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         new LinkedHashSet<>(List.of(this.beanFactory.getBeanNamesForAnnotation(LeaderBound.class)));
     names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
     names.forEach((name) -> addBean(name, found));
-    this.listeners.forEach((listener) -> addListener(listener, found));
+    if (!this.listeners.isEmpty()) {
+      Map<String, List<Lifecycle>> containers = containers();
+      this.listeners.forEach((listener) -> addListener(listener, containers, found));
+    }
     return List.copyOf(found.values());
   }
 
@@ -131,10 +134,12 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         "Implement one of them. For methods that are called use @LeaderOnly.");
   }
 
-  private void addListener(String listener, Map<String, LeaderBoundBean> found) {
+  private void addListener(
+      String listener,
+      Map<String, List<Lifecycle>> containers,
+      Map<String, LeaderBoundBean> found) {
     int separator = listener.lastIndexOf('@');
     String id = separator < 0 ? listener : listener.substring(0, separator);
-    Map<String, List<Lifecycle>> containers = containers();
     List<Lifecycle> named = containers.getOrDefault(id, List.of());
     String place = "listener '" + id + "' of " + LISTENERS;
     if (named.size() != 1) {
