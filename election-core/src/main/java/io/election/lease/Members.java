@@ -7,7 +7,7 @@ import io.election.store.ElectionDirectory.Announcement;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStoreException;
 import java.util.Collection;
-import java.util.IdentityHashMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -256,8 +256,9 @@ final class Members {
     }
     Map<String, List<Member>> found = this.directory.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
-    // Stores may return one object for a node in all its elections.
-    IdentityHashMap<Member, Member> printable = new IdentityHashMap<>();
+    // One object for a node in all elections in which it says the same: there may be hundreds of
+    // both.
+    Map<Member, Member> printable = new HashMap<>();
     for (Candidate candidate : candidates) {
       members.put(
           candidate.serviceId(),

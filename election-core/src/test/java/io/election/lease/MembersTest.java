@@ -151,6 +151,19 @@ class MembersTest extends ElectorFixture {
   }
 
   @Test
+  void aMemberOfManyElectionsIsKeptOnce() {
+    Node node = new Node("a", SETTINGS, new Register(), "jobs", "mails");
+    node.join();
+    run(LEASE.multipliedBy(2), node);
+    assertThat(node.services)
+        .extracting((service) -> service.members().orElseThrow().get(0))
+        .satisfiesExactly(
+            (jobs) -> assertThat(jobs.nodeId()).isEqualTo("a"),
+            (mails) ->
+                assertThat(mails).isSameAs(node.service.members().orElseThrow().get(0)));
+  }
+
+  @Test
   void aNodeWritesEveryTwoLeasesAndReadsEveryEightUnlessItIsAsked() {
     MemberNode leader = new MemberNode("a");
     run(LEASE.multipliedBy(2), leader);
