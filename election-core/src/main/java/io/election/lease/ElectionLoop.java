@@ -63,7 +63,8 @@ final class ElectionLoop {
         answers,
         context.log());
     this.backoff = new Backoff(node, this.members::count);
-    this.calls = new StoreCalls(context, node, candidates, this.backoff, answers);
+    PollSchedule polls = new PollSchedule(node, this.members::count);
+    this.calls = new StoreCalls(context, node, candidates, polls, this.backoff, answers);
     this.holdBack = new HoldBack(
         context.precedence(),
         context.condition(),

@@ -47,6 +47,7 @@ final class StoreCalls {
       ElectorContext context,
       Node node,
       List<Candidate> candidates,
+      PollSchedule polls,
       Backoff backoff,
       Answers answers) {
     this.context = context;
@@ -54,7 +55,7 @@ final class StoreCalls {
     this.candidates = candidates;
     this.backoff = backoff;
     this.answers = answers;
-    this.polls = new PollSchedule(node);
+    this.polls = polls;
   }
 
   /**

@@ -31,6 +31,22 @@ class PollScheduleTest {
   }
 
   @Test
+  void thePollsOfManyNodesAreSpreadFurtherButNotThoseOfAFew() {
+    assertThat(lastOf(100, 31)).isLessThan(nanos(RENEW) * 3 / 32);
+    assertThat(lastOf(100, 32)).isBetween(nanos(RENEW) * 4 / 32, nanos(RENEW) * 5 / 32);
+    assertThat(lastOf(100, 1000)).isBetween(nanos(RENEW) * 14 / 32, nanos(RENEW) / 2);
+  }
+
+  /** The last poll of some nodes after the leader's next renewal is expected. */
+  private static long lastOf(int nodes, int members) {
+    return IntStream.range(0, nodes)
+            .mapToLong((i) -> schedule("node-" + i, members).next(0, 0, Duration.ZERO))
+            .max()
+            .orElseThrow()
+        - nanos(RENEW);
+  }
+
+  @Test
   void aPollFollowsSoonIfTheLeadersRenewalIsALittleLate() {
     for (long late : new long[] {0, 1, RENEW / 10, RENEW / 4 - 1}) {
       assertThat(next(RENEW + late)).as("%d", late).isEqualTo(nanos(RENEW) / 16);
@@ -76,8 +92,10 @@ class PollScheduleTest {
       assertThat(next(age)).as("%d", age).isEqualTo(next(0));
     }
     Duration hour = LeaseSettings.MAX_LEASE;
-    PollSchedule odd = new PollSchedule(new Node(
-        "me", new LeaseSettings(hour, Duration.ofSeconds(7), hour.dividedBy(4), hour, true)));
+    PollSchedule odd = new PollSchedule(
+        new Node(
+            "me", new LeaseSettings(hour, Duration.ofSeconds(7), hour.dividedBy(4), hour, true)),
+        () -> 1000);
     assertThat(odd.next(0, 0, hour)).isNotEqualTo(odd.next(0, 0, Duration.ZERO));
   }
 
@@ -91,6 +109,7 @@ class PollScheduleTest {
     }
     long half = nanos(RENEW) / 2;
     assertThat(schedule("me").next(0, 0, Duration.ofNanos(lag("me") - half))).isEqualTo(half);
+    assertThat(lastOf(1000, 1000)).as("in a crowd").isLessThan(half);
   }
 
   @Test
@@ -101,6 +120,16 @@ class PollScheduleTest {
         .toList();
     assertThat(polls.get(0)).isBetween(nanos(RENEW) / 16, nanos(RENEW) / 8);
     assertThat(polls.get(99)).isBetween(nanos(RENEW), nanos(RENEW) * 17 / 16);
+    assertThat(lastLoser(199)).isBetween(nanos(RENEW), nanos(RENEW) * 17 / 16);
+    assertThat(lastLoser(200)).isBetween(nanos(RENEW) * 2, nanos(RENEW) * 33 / 16);
+    assertThat(lastLoser(1000)).isBetween(nanos(RENEW) * 4, nanos(RENEW) * 65 / 16);
+  }
+
+  private static long lastLoser(int members) {
+    return IntStream.range(0, 1000)
+        .mapToLong((i) -> schedule("node-" + i, members).afterLostRace(0))
+        .max()
+        .orElseThrow();
   }
 
   @Test
@@ -123,7 +152,11 @@ class PollScheduleTest {
   }
 
   private static PollSchedule schedule(String id) {
-    return new PollSchedule(new Node(id, ElectorFixture.SETTINGS));
+    return schedule(id, 0);
+  }
+
+  private static PollSchedule schedule(String id, int members) {
+    return new PollSchedule(new Node(id, ElectorFixture.SETTINGS), () -> members);
   }
 
   private static long nanos(long millis) {
