@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * Restricts the calls to the store to renewals for a while after a failed call, so that a server
  * that hundreds of nodes have overloaded can recover. The pause doubles with each failure, halves
  * with each answer, and differs from node to node. It is one renew interval at most, and with more
- * than a hundred members an interval for each hundred, at most a lease. Used by the elector's thread.
+ * than a hundred members an interval for each hundred, at most a lease; a quarter of that at first.
+ * Used by the elector's thread.
  */
 final class Backoff {
 
@@ -59,12 +60,13 @@ final class Backoff {
    *     and other nodes wait for it, so its pauses do not grow
    */
   void failed(long now, boolean ledLast) {
-    long most = ledLast ? shortest() : this.longest;
-    this.until = now + most / 2 + this.node.spread(most / 2);
     long hundreds = Math.max(this.members.getAsInt() / MEMBERS, 1);
     long limit = Math.min(
         this.node.settings().renewInterval().toNanos() * hundreds,
         this.node.settings().leaseDuration().toNanos());
+    this.longest = Math.max(this.longest, limit / 4);
+    long most = ledLast ? shortest() : this.longest;
+    this.until = now + most / 2 + this.node.spread(most / 2);
     this.longest = Math.min(this.longest * 2, limit);
   }
 

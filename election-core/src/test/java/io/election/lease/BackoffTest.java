@@ -62,7 +62,8 @@ class BackoffTest {
   void forEachHundredMembersThePauseGrowsUpToOneMoreIntervalButNeverAboveALease() {
     this.members = 300;
     List<Long> pauses = pauses(this.backoff, false);
-    assertThat(pauses.get(4)).isGreaterThan(2 * pauses.get(2)).isLessThanOrEqualTo(3 * INTERVAL);
+    assertThat(pauses.get(0)).isBetween(INTERVAL * 3 / 8, INTERVAL * 3 / 4);
+    assertThat(pauses.get(4)).isGreaterThan(2 * pauses.get(0)).isLessThanOrEqualTo(3 * INTERVAL);
     this.members = 100_000;
     assertThat(pauses(this.backoff, false).get(4))
         .isBetween(ElectorFixture.LEASE.toNanos() / 2, ElectorFixture.LEASE.toNanos());
