@@ -117,6 +117,11 @@ final class LeaderBoundBean {
         this.failing && this.wanted != null && this.state != State.RUNNING);
   }
 
+  @Override
+  public String toString() {
+    return "bean '" + this.name + "' of election '" + this.gate.serviceId() + "'";
+  }
+
   /** Lets the bean run from now on. */
   void open() {
     this.open = true;
@@ -205,11 +210,7 @@ final class LeaderBoundBean {
         enter(State.STOPPING);
       } else {
         enter(State.RUNNING);
-        log.info(
-            "started leader-bound bean '{}' in term {} of election '{}'",
-            this.name,
-            term,
-            this.gate.serviceId());
+        log.info("started leader-bound {} in term {}", this, term);
       }
     }
     if (run != null && failure != null) {
@@ -260,9 +261,8 @@ final class LeaderBoundBean {
       }
       if (run != null) {
         log.info(
-            "stopped leader-bound bean '{}' of election '{}' in {} ms",
-            this.name,
-            this.gate.serviceId(),
+            "stopped leader-bound {} in {} ms",
+            this,
             Duration.ofNanos(now() - this.entered).toMillis());
       }
       this.run = null;
@@ -301,8 +301,8 @@ final class LeaderBoundBean {
     this.failure = failure;
     this.failures++;
     log.warn(
-        "leader-bound bean '{}' does not run: {}. It is started again in {} ms",
-        this.name,
+        "leader-bound {} does not run: {}. Next start in {} ms",
+        this,
         failure,
         pause().toMillis(),
         cause);
@@ -354,10 +354,9 @@ final class LeaderBoundBean {
     }
     if (late && this.gate.election().leaderLease().isPresent()) {
       log.warn(
-          "leader-bound bean '{}' has not run steadily for {}: this node hands the leadership of election '{}' on",
-          this.name,
-          this.shared.startTimeout(),
-          this.gate.serviceId());
+          "leader-bound {} has not run steadily for {}: this node hands the leadership on",
+          this,
+          this.shared.startTimeout());
       this.gate.election().lostLeader();
     }
   }
@@ -396,16 +395,16 @@ final class LeaderBoundBean {
     boolean hangs = starts || this.state == State.STOPPING;
     if (hangs && now() - this.entered >= MINUTE && isNew(this.state.name())) {
       log.warn(
-          "the {} of leader-bound bean '{}' has not ended for {} s",
+          "the {} of leader-bound {} has not ended for {} s",
           starts ? "start" : "stop",
-          this.name,
+          this,
           Duration.ofNanos(now() - this.entered).toSeconds());
     }
   }
 
   private synchronized void warn(String problem, @Nullable Throwable ex) {
     if (isNew(problem + (ex != null ? ex.getClass() : ""))) {
-      log.warn("leader-bound bean '{}' {}", this.name, problem, ex);
+      log.warn("leader-bound {} {}", this, problem, ex);
     }
   }
 

@@ -87,14 +87,13 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
   }
 
   private void addBean(String name, Map<String, LeaderBoundBean> found) {
-    String place = "bean '" + name + "'";
+    String place = "leader-bound bean '" + name + "'";
     if (!this.beanFactory.isSingleton(name)) {
       throw unbound(place, "it is no singleton", "Give it the scope 'singleton'.");
     }
     List<String> elections =
         this.beanFactory.findAllAnnotationsOnBean(name, LeaderBound.class, false).stream()
-            .map((annotation) ->
-                this.methods.election(annotation.value(), "@LeaderBound on " + place))
+            .map((annotation) -> this.methods.election(annotation.value(), place))
             .distinct()
             .toList();
     if (elections.size() > 1) {
@@ -113,12 +112,7 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
           "Spring starts a plain Lifecycle with the life cycles that depend on it",
           "Implement SmartLifecycle, and let isAutoStartup() return false.");
     }
-    add(
-        name,
-        elections.isEmpty() ? "" : elections.get(0),
-        "@LeaderBound on " + place,
-        lifecycle(place, bean),
-        found);
+    add(name, elections.isEmpty() ? "" : elections.get(0), place, lifecycle(place, bean), found);
   }
 
   private static Lifecycle lifecycle(String place, Object bean) {

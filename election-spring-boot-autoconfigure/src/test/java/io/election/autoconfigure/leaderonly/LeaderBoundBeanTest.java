@@ -254,10 +254,11 @@ class LeaderBoundBeanTest {
     this.time.pass(Duration.ofSeconds(59));
     assertThat(this.consumer.starts).containsExactly(0L, 1L, 3L, 7L, 15L, 31L);
     assertThat(this.election.losses).isZero();
-    assertThat(output).contains("It is started again in 1000 ms", "in 16000 ms");
+    assertThat(output).contains("Next start in 1000 ms", "Next start in 16000 ms");
     this.time.pass(Duration.ofSeconds(2));
     assertThat(this.election.losses).isOne();
-    assertThat(output).contains("this node hands the leadership of election 'default' on");
+    assertThat(output)
+        .contains("'orders' of election 'default' has not run steadily for PT1M: this node hands");
     assertThat(this.calls.isRunning("default")).isFalse();
     this.time.pass(Duration.ofMinutes(5));
     assertThat(this.election.losses).isOne();
@@ -303,7 +304,8 @@ class LeaderBoundBeanTest {
     };
     lead(1);
     this.time.pass(Duration.ofSeconds(61));
-    assertThat(output).contains("leader-bound bean 'orders' could not be checked");
+    assertThat(output)
+        .contains("leader-bound bean 'orders' of election 'default' could not be checked");
     this.election.refuses = false;
     this.time.pass(Duration.ofSeconds(60));
     assertThat(this.election.losses).isOne();
@@ -350,7 +352,7 @@ class LeaderBoundBeanTest {
     this.consumer.running = true;
     this.time.pass(Duration.ofSeconds(1));
     assertThat(this.consumer.history).containsExactly("stop");
-    assertThat(output).contains("'orders' was started although this node does not lead");
+    assertThat(output).contains("was started although this node does not lead");
     this.consumer.callBack();
     assertThat(this.bean.status().state()).isEqualTo("stopped");
     lead(1);
@@ -395,7 +397,8 @@ class LeaderBoundBeanTest {
     assertThat(this.consumer.history).containsExactly("start", "stop", "stop", "stop");
     this.consumer.callBack();
     assertThat(this.calls.isRunning("default")).isFalse();
-    assertThat(output).contains("leader-bound bean 'orders' could not be stopped");
+    assertThat(output)
+        .contains("leader-bound bean 'orders' of election 'default' could not be stopped");
   }
 
   @Test
@@ -499,7 +502,7 @@ class LeaderBoundBeanTest {
     this.time.full = false;
     this.time.pass(Duration.ofSeconds(1));
     assertThat(this.consumer.history).containsExactly("start");
-    assertThat(output).contains("leader-bound bean 'orders' gets no thread");
+    assertThat(output).contains("leader-bound bean 'orders' of election 'default' gets no thread");
   }
 
   @Test

@@ -296,10 +296,10 @@ class LeaderBoundTest {
             "bean 'twice' cannot be bound to the leadership: its class and its definition name the elections"),
         arguments(
             Unknown.class,
-            "@LeaderBound on bean 'unknown' names election 'payroll', but this node only knows [default, billing]"),
+            "leader-bound bean 'unknown' names election 'payroll', but this node only knows [default, billing]"),
         arguments(
             Placeholder.class,
-            "@LeaderBound on bean 'placeholder' names election '${nowhere}', but this node only knows"));
+            "leader-bound bean 'placeholder' names election '${nowhere}', but this node only knows"));
   }
 
   @Test
