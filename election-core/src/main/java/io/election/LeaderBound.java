@@ -23,8 +23,8 @@ import java.lang.annotation.Target;
  * while the stop runs; a start that still runs is interrupted then.
  *
  * <p>{@code SmartLifecycle.stop(Runnable)} has ended when it calls back, other stops when they
- * return. Start and stop are called one after the other, on threads of their own; those of several
- * beans at the same time, without regard to phases. Only a start that has not returned after a
+ * return. Start and stop are called one after the other, on a thread of the bean's own; those of
+ * several beans at the same time, without regard to phases. Only a start that has not returned after a
  * minute, such as a loop, is stopped while it runs, within a second after the leadership has ended.
  *
  * <p>A bean whose start fails, or that stops running by itself, is started again with a growing

@@ -12,7 +12,6 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
@@ -27,9 +26,9 @@ import org.springframework.core.annotation.Order;
  */
 @Order(Integer.MIN_VALUE)
 public final class LeaderBoundBeans
-    implements SmartLifecycle,
-        ApplicationListener<ApplicationContextEvent>,
-        ApplicationContextAware {
+    implements SmartLifecycle, ApplicationListener<ApplicationContextEvent> {
+
+  private final ApplicationContext context;
 
   private final Supplier<List<LeaderBoundBean>> finder;
 
@@ -37,21 +36,24 @@ public final class LeaderBoundBeans
 
   private final Duration drainTimeout;
 
-  private @Nullable ApplicationContext context;
-
   private volatile List<LeaderBoundBean> beans = List.of();
 
-  private @Nullable ScheduledExecutorService checks;
+  /** Has two threads for each bean, while the context is open. */
+  private @Nullable ScheduledExecutorService pool;
 
   /**
    * Creates the beans of a context.
    *
    * @param finder finds them, before any other life cycle starts
-   * @param threads creates the threads that check them
+   * @param threads creates the threads that run and check them
    * @param drainTimeout for how long a shutdown waits for their ends before it goes on
    */
   LeaderBoundBeans(
-      Supplier<List<LeaderBoundBean>> finder, ThreadFactory threads, Duration drainTimeout) {
+      ApplicationContext context,
+      Supplier<List<LeaderBoundBean>> finder,
+      ThreadFactory threads,
+      Duration drainTimeout) {
+    this.context = context;
     this.finder = finder;
     this.threads = threads;
     this.drainTimeout = drainTimeout;
@@ -77,16 +79,7 @@ public final class LeaderBoundBeans
    * @return the problem; empty if nothing has failed
    */
   public Optional<String> problem() {
-    return all()
-        .filter(LeaderBoundStatus::missing)
-        .map((bean) -> "Leader-bound bean '%s' of election '%s' does not run: %s."
-            .formatted(bean.bean(), bean.serviceId(), bean.failure()))
-        .findFirst();
-  }
-
-  @Override
-  public void setApplicationContext(ApplicationContext context) {
-    this.context = context;
+    return all().flatMap((bean) -> Stream.ofNullable(bean.problem())).findFirst();
   }
 
   /** Finds the beans, and refuses those that cannot be bound. */
@@ -112,42 +105,40 @@ public final class LeaderBoundBeans
 
   @Override
   public void onApplicationEvent(ApplicationContextEvent event) {
-    if (event.getApplicationContext() != this.context) {
+    if (event.getApplicationContext() != this.context || this.beans.isEmpty()) {
       return;
     }
-    if (event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent) {
-      open();
-    } else {
-      close(event.getApplicationContext());
+    if (!(event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent)) {
+      close();
+    } else if (this.pool == null) {
+      this.pool = open();
     }
   }
 
-  private void open() {
-    if (this.checks == null && !this.beans.isEmpty()) {
-      ScheduledExecutorService checks =
-          Executors.newScheduledThreadPool(this.beans.size(), this.threads);
-      this.checks = checks;
-      this.beans.forEach((bean) -> {
-        bean.open();
-        var unused = checks.scheduleWithFixedDelay(bean::check, 0, 1, TimeUnit.SECONDS);
-      });
+  private ScheduledExecutorService open() {
+    ScheduledExecutorService pool =
+        Executors.newScheduledThreadPool(2 * this.beans.size(), this.threads);
+    for (LeaderBoundBean bean : this.beans) {
+      bean.open();
+      pool.execute(bean::run);
+      var unused = pool.scheduleWithFixedDelay(bean::check, 1, 1, TimeUnit.SECONDS);
     }
+    return pool;
   }
 
   /** Lets the election wait for the stops, so that one that hangs is waited for once. */
-  private void close(ApplicationContext context) {
-    if (this.checks != null) {
-      this.checks.shutdown();
-      this.checks = null;
+  private void close() {
+    ScheduledExecutorService pool = this.pool;
+    if (pool != null) {
+      this.pool = null;
       long deadline = System.nanoTime() + this.drainTimeout.toNanos();
       this.beans.forEach(LeaderBoundBean::close);
-      if (context.containsLocalBean(ElectionBackend.LIFECYCLE)) {
-        context.getBean(ElectionBackend.LIFECYCLE, Lifecycle.class).stop();
+      pool.shutdown();
+      if (this.context.containsLocalBean(ElectionBackend.LIFECYCLE)) {
+        this.context.getBean(ElectionBackend.LIFECYCLE, Lifecycle.class).stop();
       }
       try {
-        for (LeaderBoundBean bean : this.beans) {
-          bean.awaitStop(deadline);
-        }
+        var unused = pool.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
       } catch (InterruptedException ex) {
         Thread.currentThread().interrupt();
       }

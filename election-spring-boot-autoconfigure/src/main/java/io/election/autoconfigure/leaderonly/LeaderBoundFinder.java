@@ -4,7 +4,6 @@ import io.election.ElectionSetupException;
 import io.election.LeaderBound;
 import io.election.LeaderTask;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -20,10 +19,22 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.LinkedMultiValueMap;
+import org.springframework.util.MultiValueMap;
 import org.springframework.util.ReflectionUtils;
 
-/** Finds what is bound to the leadership, and refuses what cannot be. */
-final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
+/**
+ * Finds what is bound to the leadership, and refuses what cannot be.
+ *
+ * @param listeners the ids of listener containers, each with "@" and its election unless that is
+ *     the default
+ */
+record LeaderBoundFinder(
+    ConfigurableListableBeanFactory beanFactory,
+    LeaderOnlyMethods methods,
+    List<String> listeners,
+    LeaderBoundBean.Shared shared)
+    implements Supplier<List<LeaderBoundBean>> {
 
   static final String LISTENERS = "as.election.leader-bound.listeners";
 
@@ -36,152 +47,94 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
       "org.springframework.jms.config.JmsListenerEndpointRegistry",
       "org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry");
 
-  private final ConfigurableListableBeanFactory beanFactory;
-
-  private final LeaderOnlyMethods methods;
-
-  /** The ids of the listener containers, each with "@" and its election unless that is the default. */
-  private final List<String> listeners;
-
-  private final LeaderBoundBean.Shared shared;
-
-  LeaderBoundFinder(
-      ConfigurableListableBeanFactory beanFactory,
-      LeaderOnlyMethods methods,
-      List<String> listeners,
-      LeaderBoundBean.Shared shared) {
-    this.beanFactory = beanFactory;
-    this.methods = methods;
-    this.listeners = listeners;
-    this.shared = shared;
-  }
-
   @Override
   public List<LeaderBoundBean> get() {
     Map<String, LeaderBoundBean> found = new LinkedHashMap<>();
     Set<String> names =
         new LinkedHashSet<>(List.of(this.beanFactory.getBeanNamesForAnnotation(LeaderBound.class)));
     names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
-    names.forEach((name) -> addBean(name, found));
+    names.forEach((name) -> found.put(name, bean(name)));
     if (!this.listeners.isEmpty()) {
-      Map<String, List<Lifecycle>> containers = containers();
-      this.listeners.forEach((listener) -> addListener(listener, containers, found));
+      MultiValueMap<String, Lifecycle> containers = containers();
+      for (String listener : this.listeners) {
+        int separator = listener.lastIndexOf('@');
+        String id = separator < 0 ? listener : listener.substring(0, separator);
+        String election = separator < 0 ? "" : listener.substring(separator + 1);
+        String place = "listener '" + id + "' of " + LISTENERS;
+        refuseIf(
+            found.put(id, listener(id, election, place, containers)) != null,
+            place,
+            "it is bound already",
+            "Name it once: by @LeaderBound, or in " + LISTENERS + ".");
+      }
     }
     return List.copyOf(found.values());
   }
 
-  private void add(
-      String name,
-      String election,
-      String place,
-      Lifecycle work,
-      Map<String, LeaderBoundBean> found) {
-    if (found.containsKey(name)) {
-      throw new ElectionSetupException(
-          "'" + name + "' is bound to the leadership twice.",
-          "Name it once: by @LeaderBound, or in " + LISTENERS + ".");
-    }
-    found.put(
-        name,
-        new LeaderBoundBean(name, this.shared.calls().gate(election, place), work, this.shared));
-  }
-
-  private void addBean(String name, Map<String, LeaderBoundBean> found) {
+  private LeaderBoundBean bean(String name) {
     String place = "leader-bound bean '" + name + "'";
-    if (!this.beanFactory.isSingleton(name)) {
-      throw unbound(place, "it is no singleton", "Give it the scope 'singleton'.");
-    }
+    refuseIf(
+        !this.beanFactory.isSingleton(name),
+        place,
+        "it is no singleton",
+        "Give it the scope 'singleton'.");
     List<String> elections =
         this.beanFactory.findAllAnnotationsOnBean(name, LeaderBound.class, false).stream()
-            .map((annotation) -> this.methods.election(annotation.value(), place))
+            .map((bound) -> this.methods.election(bound.value(), place))
             .distinct()
             .toList();
-    if (elections.size() > 1) {
-      throw unbound(
-          place, "its class and its definition name the elections " + elections, "Name one.");
-    }
+    refuseIf(
+        elections.size() > 1,
+        place,
+        "its class and its definition name the elections " + elections,
+        "Name one.");
     Object bean = this.beanFactory.getBean(name);
-    requireManualStart(place, bean);
-    if (bean instanceof Lifecycle
-        && !(bean instanceof SmartLifecycle)
-        && Stream.of(this.beanFactory.getDependentBeans(name))
-            .filter(this.beanFactory::containsBean)
-            .anyMatch((each) -> this.beanFactory.isTypeMatch(each, Lifecycle.class))) {
-      throw unbound(
-          place,
-          "Spring starts a plain Lifecycle with the life cycles that depend on it",
-          "Implement SmartLifecycle, and let isAutoStartup() return false.");
-    }
-    add(name, elections.isEmpty() ? "" : elections.get(0), place, lifecycle(place, bean), found);
-  }
-
-  private static Lifecycle lifecycle(String place, Object bean) {
-    if (bean instanceof Lifecycle lifecycle) {
-      return lifecycle;
-    }
-    if (bean instanceof LeaderTask task) {
-      return new LeaderTaskLifecycle(task);
-    }
-    throw unbound(
+    refuseIf(
+        !(bean instanceof Lifecycle || bean instanceof LeaderTask),
         place,
         bean.getClass().getName() + " is neither a Lifecycle nor a LeaderTask",
         "Implement one of them. For methods that are called use @LeaderOnly.");
+    refuseIf(
+        bean instanceof Lifecycle && !(bean instanceof SmartLifecycle) && isDependency(name),
+        place,
+        "Spring starts a plain Lifecycle with the life cycles that depend on it",
+        "Implement SmartLifecycle, and let isAutoStartup() return false.");
+    return bound(
+        name,
+        elections.isEmpty() ? "" : elections.get(0),
+        place,
+        bean instanceof Lifecycle work ? work : new LeaderTaskLifecycle((LeaderTask) bean));
   }
 
-  private void addListener(
-      String listener,
-      Map<String, List<Lifecycle>> containers,
-      Map<String, LeaderBoundBean> found) {
-    int separator = listener.lastIndexOf('@');
-    String id = separator < 0 ? listener : listener.substring(0, separator);
+  private boolean isDependency(String name) {
+    return Stream.of(this.beanFactory.getDependentBeans(name))
+        .anyMatch((other) -> this.beanFactory.containsBean(other)
+            && this.beanFactory.isTypeMatch(other, Lifecycle.class));
+  }
+
+  private LeaderBoundBean listener(
+      String id, String election, String place, MultiValueMap<String, Lifecycle> containers) {
     List<Lifecycle> named = containers.getOrDefault(id, List.of());
-    String place = "listener '" + id + "' of " + LISTENERS;
-    if (named.size() != 1) {
-      throw unbound(
-          place,
-          (named.isEmpty()
-                  ? "no listener container has"
-                  : named.size() + " listener containers have")
-              + " this id; known are "
-              + containers.keySet(),
-          "Name the id of one annotated listener: @KafkaListener(id = \"" + id + "\").");
-    }
-    Lifecycle container = named.get(0);
-    PropertyAccessorFactory.forBeanPropertyAccess(container)
+    String number =
+        named.isEmpty() ? "no listener container has" : named.size() + " listener containers have";
+    refuseIf(
+        named.size() != 1,
+        place,
+        number + " this id; known are " + containers.keySet(),
+        "Name the id of one annotated listener: @KafkaListener(id = \"" + id + "\").");
+    PropertyAccessorFactory.forBeanPropertyAccess(named.get(0))
         .setPropertyValues(new MutablePropertyValues(Map.of("autoStartup", false)), true);
-    requireManualStart(place, container);
-    add(id, separator < 0 ? "" : listener.substring(separator + 1), place, container, found);
+    return bound(id, election, place, named.get(0));
   }
 
-  private Map<String, List<Lifecycle>> containers() {
-    Map<String, List<Lifecycle>> containers = new LinkedHashMap<>();
-    ClassLoader loader = Objects.requireNonNull(this.beanFactory.getBeanClassLoader());
-    for (String name : REGISTRIES) {
-      if (ClassUtils.isPresent(name, loader)) {
-        Class<?> type = ClassUtils.resolveClassName(name, loader);
-        Method getter = ReflectionUtils.findMethod(type, "getListenerContainer", String.class);
-        for (Object registry : this.beanFactory.getBeansOfType(type).values()) {
-          Object ids = LeaderBoundBean.property(registry, "listenerContainerIds");
-          for (Object id : (Collection<?>) Objects.requireNonNull(ids)) {
-            Object container =
-                ReflectionUtils.invokeMethod(Objects.requireNonNull(getter), registry, id);
-            containers.computeIfAbsent((String) id, (key) -> new ArrayList<>()).add((Lifecycle)
-                Objects.requireNonNull(container));
-          }
-        }
-      }
-    }
-    return containers;
-  }
-
-  private static void requireManualStart(String place, Object bean) {
-    if (Stream.concat(Stream.of(bean), sources(bean))
-        .anyMatch((part) -> part instanceof SmartLifecycle smart && smart.isAutoStartup())) {
-      throw unbound(
-          place,
-          "Spring starts it on each node, since isAutoStartup() is true",
-          "Let isAutoStartup() return false, by setAutoStartup(false), or for a flow's source by autoStartup(false).");
-    }
+  private LeaderBoundBean bound(String name, String election, String place, Lifecycle work) {
+    refuseIf(
+        Stream.concat(Stream.of(work), sources(work))
+            .anyMatch((part) -> part instanceof SmartLifecycle smart && smart.isAutoStartup()),
+        place,
+        "Spring starts it on each node, since isAutoStartup() is true",
+        "Let isAutoStartup() return false, by setAutoStartup(false), or for a flow's source by autoStartup(false).");
+    return new LeaderBoundBean(name, this.shared.calls().gate(election, place), work, this.shared);
   }
 
   /** The sources of a flow of Spring Integration, which are started although the flow is not. */
@@ -192,8 +145,29 @@ final class LeaderBoundFinder implements Supplier<List<LeaderBoundBean>> {
         : Stream.of();
   }
 
-  private static ElectionSetupException unbound(String place, String obstacle, String remedy) {
-    return new ElectionSetupException(
-        "%s cannot be bound to the leadership: %s.".formatted(place, obstacle), remedy);
+  private MultiValueMap<String, Lifecycle> containers() {
+    MultiValueMap<String, Lifecycle> containers = new LinkedMultiValueMap<>();
+    ClassLoader loader = this.beanFactory.getBeanClassLoader();
+    for (String name : REGISTRIES) {
+      if (ClassUtils.isPresent(name, loader)) {
+        Class<?> type = ClassUtils.resolveClassName(name, loader);
+        Method getter = ClassUtils.getMethod(type, "getListenerContainer", String.class);
+        for (Object registry : this.beanFactory.getBeansOfType(type).values()) {
+          Object ids = LeaderBoundBean.property(registry, "listenerContainerIds");
+          for (Object id : (Collection<?>) Objects.requireNonNull(ids)) {
+            Object container = ReflectionUtils.invokeMethod(getter, registry, id);
+            containers.add((String) id, (Lifecycle) Objects.requireNonNull(container));
+          }
+        }
+      }
+    }
+    return containers;
+  }
+
+  private static void refuseIf(boolean refused, String place, String obstacle, String remedy) {
+    if (refused) {
+      throw new ElectionSetupException(
+          "%s cannot be bound to the leadership: %s.".formatted(place, obstacle), remedy);
+    }
   }
 }

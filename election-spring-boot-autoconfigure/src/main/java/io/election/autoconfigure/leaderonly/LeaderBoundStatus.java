@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param state "stopped", "starting", "running" or "stopping"
  * @param since when that began, by the wall clock
  * @param failure why it did not run last; {@code null} if it has never failed
- * @param missing whether it has failed and does not run, although this node leads
+ * @param problem why it does not run although this node leads; {@code null} if nothing has failed
  */
 public record LeaderBoundStatus(
     String serviceId,
@@ -19,7 +19,7 @@ public record LeaderBoundStatus(
     String state,
     Instant since,
     @Nullable String failure,
-    boolean missing) {
+    @Nullable String problem) {
 
   /** Whether the bean runs. */
   public boolean isRunning() {

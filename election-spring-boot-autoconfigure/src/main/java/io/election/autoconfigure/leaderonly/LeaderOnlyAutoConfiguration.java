@@ -21,6 +21,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
@@ -79,6 +80,7 @@ public final class LeaderOnlyAutoConfiguration {
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static LeaderBoundBeans leaderBoundBeans(
+      ApplicationContext context,
       ConfigurableListableBeanFactory beanFactory,
       LeaderOnlyMethods methods,
       LeaderOnlyCalls calls,
@@ -89,9 +91,11 @@ public final class LeaderOnlyAutoConfiguration {
         calls,
         StoreSettings.startTimeout(properties),
         (task) -> threads.newThread(task).start(),
+        LeaderBoundBean::pause,
         System::nanoTime,
         InstantSource.system());
     return new LeaderBoundBeans(
+        context,
         new LeaderBoundFinder(beanFactory, methods, properties.leaderBound().listeners(), shared),
         threads,
         properties.drainTimeout(environment));

@@ -4,6 +4,8 @@ import io.election.LeaderTask;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.Lifecycle;
+import org.springframework.util.function.ThrowingConsumer;
+import org.springframework.util.function.ThrowingSupplier;
 
 /** The life cycle of a {@link LeaderTask}, which never ends by itself. */
 final class LeaderTaskLifecycle implements Lifecycle {
@@ -18,23 +20,18 @@ final class LeaderTaskLifecycle implements Lifecycle {
 
   @Override
   public void start() {
-    try {
-      this.running = Objects.requireNonNull(this.task.start(), "the task returned null");
-    } catch (Exception ex) {
-      throw ex instanceof RuntimeException runtime ? runtime : new IllegalStateException(ex);
-    }
+    this.running = Objects.requireNonNull(
+        ThrowingSupplier.of(this.task::start, (message, ex) -> new IllegalStateException(ex))
+            .get(),
+        "the task returned null");
   }
 
   @Override
   public void stop() {
     AutoCloseable running = this.running;
     this.running = null;
-    try {
-      if (running != null) {
-        running.close();
-      }
-    } catch (Exception ex) {
-      throw ex instanceof RuntimeException runtime ? runtime : new IllegalStateException(ex);
+    if (running != null) {
+      ThrowingConsumer.of(AutoCloseable::close, IllegalStateException::new).accept(running);
     }
   }
 

@@ -13,17 +13,17 @@ import io.election.autoconfigure.SwitchedElection;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -57,15 +57,15 @@ class LeaderBoundBeanTest {
       new LeaderBoundBean.Shared(
           this.calls,
           Duration.ofMinutes(1),
-          this.time,
+          Runnable::run,
+          this.time::pause,
           () -> this.time.nanos,
           InstantSource.system()));
 
   @BeforeEach
   void open() {
-    this.time.check = this.bean::check;
     this.bean.open();
-    this.time.pass(Duration.ZERO);
+    this.time.run(this.bean);
   }
 
   @Test
@@ -86,10 +86,12 @@ class LeaderBoundBeanTest {
 
   @Test
   void startsAtOnceIfThisNodeLeadsWhenTheApplicationIsReady() {
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
     this.election.term = 1;
     this.bean.open();
     assertThat(this.consumer.history).isEmpty();
-    this.time.pass(Duration.ZERO);
+    this.time.run(this.bean);
     assertThat(this.consumer.history).containsExactly("start");
   }
 
@@ -250,7 +252,7 @@ class LeaderBoundBeanTest {
     };
     lead(1);
     assertThat(this.bean.status().failure()).contains("no broker");
-    assertThat(this.bean.status().missing()).isTrue();
+    assertThat(this.bean.status().problem()).isNotNull();
     this.time.pass(Duration.ofSeconds(59));
     assertThat(this.consumer.starts).containsExactly(0L, 1L, 3L, 7L, 15L, 31L);
     assertThat(this.election.losses).isZero();
@@ -262,7 +264,7 @@ class LeaderBoundBeanTest {
     assertThat(this.calls.isRunning("default")).isFalse();
     this.time.pass(Duration.ofMinutes(5));
     assertThat(this.election.losses).isOne();
-    assertThat(this.bean.status().missing()).isFalse();
+    assertThat(this.bean.status().problem()).isNull();
     assertThat(this.bean.status().failure()).contains("no broker");
   }
 
@@ -273,14 +275,14 @@ class LeaderBoundBeanTest {
     this.time.pass(Duration.ofMinutes(2));
     lose(1);
     this.consumer.callBack();
-    List<Boolean> missing = new ArrayList<>();
+    List<@Nullable String> problems = new ArrayList<>();
     this.consumer.onStart = () -> {
-      missing.add(this.bean.status().missing());
+      problems.add(this.bean.status().problem());
       this.time.pass(Duration.ofSeconds(61));
     };
     assertThat(this.bean.status().failure()).isEqualTo("it has ended by itself");
     lead(2);
-    assertThat(missing).containsExactly(false);
+    assertThat(problems).containsOnlyNulls();
     assertThat(this.bean.status().failure()).isEqualTo("it has not started within PT1M");
   }
 
@@ -293,7 +295,7 @@ class LeaderBoundBeanTest {
     lead(1);
     this.time.pass(Duration.ofMinutes(5));
     assertThat(this.election.losses).isZero();
-    assertThat(this.bean.status().missing()).isTrue();
+    assertThat(this.bean.status().problem()).isNotNull();
   }
 
   @Test
@@ -320,7 +322,7 @@ class LeaderBoundBeanTest {
     this.time.pass(Duration.ofSeconds(1));
     assertThat(this.consumer.history).containsExactly("start", "stop", "start");
     assertThat(this.bean.status().failure()).isEqualTo("it has ended by itself");
-    assertThat(this.bean.status().missing()).isFalse();
+    assertThat(this.bean.status().problem()).isNull();
   }
 
   @Test
@@ -380,7 +382,7 @@ class LeaderBoundBeanTest {
     this.time.pass(Duration.ofSeconds(5));
     assertThat(this.consumer.history).containsExactly("start", "stop");
     this.bean.open();
-    this.bean.open();
+    this.time.run(this.bean);
     this.time.pass(Duration.ofSeconds(5));
     assertThat(this.consumer.history).containsExactly("start", "stop", "start");
   }
@@ -494,28 +496,6 @@ class LeaderBoundBeanTest {
     assertThat(this.consumer.history).containsExactly("start", "stop");
   }
 
-  @Test
-  void aStartForWhichThereIsNoThreadIsTriedAgain(CapturedOutput output) {
-    this.time.full = true;
-    lead(1);
-    assertThat(this.bean.status().state()).isEqualTo("stopped");
-    this.time.full = false;
-    this.time.pass(Duration.ofSeconds(1));
-    assertThat(this.consumer.history).containsExactly("start");
-    assertThat(output).contains("leader-bound bean 'orders' of election 'default' gets no thread");
-  }
-
-  @Test
-  void aStopForWhichThereIsNoThreadIsTriedAgain() {
-    lead(1);
-    this.time.full = true;
-    lose(1);
-    assertThat(this.calls.isRunning("default")).isTrue();
-    this.time.full = false;
-    this.time.pass(Duration.ofSeconds(1));
-    assertThat(this.consumer.history).containsExactly("start", "stop");
-  }
-
   /** On threads of its own, whatever the order of reports, starts, stops and calls back. */
   @RepeatedTest(20)
   void runsOneAfterTheOtherWhenTheLeadershipFlaps() throws Exception {
@@ -528,10 +508,19 @@ class LeaderBoundBeanTest {
         calls.gate(""),
         strict,
         new LeaderBoundBean.Shared(
-            calls, Duration.ofMinutes(1), threads, System::nanoTime, InstantSource.system()));
-    bean.open();
+            calls,
+            Duration.ofMinutes(1),
+            threads,
+            LeaderBoundBean::pause,
+            System::nanoTime,
+            InstantSource.system()));
     Random random = new Random();
     for (long term = 1; term <= 50; term++) {
+      if (term % 10 == 1) {
+        bean.close();
+        bean.open();
+        threads.execute(bean::run);
+      }
       election.term = term;
       calls.onChange(acquired(term));
       pause(random);
@@ -549,7 +538,8 @@ class LeaderBoundBeanTest {
     assertThat(calls.isRunning("default")).isFalse();
     assertThat(strict.mistakes).isEmpty();
     assertThat(strict.starts.get()).isPositive();
-    threads.shutdownNow();
+    threads.shutdown();
+    assertThat(threads.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
   }
 
   private static void pause(Random random) {
@@ -750,38 +740,64 @@ class LeaderBoundBeanTest {
     }
   }
 
-  /** A clock that stands still between steps, the tasks that wait for it, and a check a second. */
-  private static final class Time implements Executor {
+  /**
+   * A clock that stands still between steps, and a check a second. The thread of the bean runs while
+   * that of the test waits for it, until it waits for news.
+   */
+  private static final class Time {
 
-    private final Queue<Runnable> tasks = new ArrayDeque<>();
+    private final Semaphore turns = new Semaphore(0);
+
+    private final Semaphore pauses = new Semaphore(0);
+
+    private volatile Semaphore news = this.turns;
 
     private Runnable check = () -> {};
 
-    private boolean full;
+    private volatile long nanos;
 
-    private long nanos;
+    /** The thread of the bean, until it has ended. */
+    private volatile @Nullable Thread thread;
 
-    @Override
-    public void execute(Runnable task) {
-      if (this.full) {
-        throw new OutOfMemoryError("unable to create native thread");
+    void run(LeaderBoundBean bean) {
+      this.check = bean::check;
+      Thread thread = new Thread(() -> {
+        bean.run();
+        this.thread = null;
+        this.pauses.release();
+      });
+      this.thread = thread;
+      thread.setDaemon(true);
+      thread.start();
+      this.pauses.acquireUninterruptibly();
+    }
+
+    void pause(Semaphore news) {
+      this.news = news;
+      if (news.drainPermits() == 0) {
+        this.pauses.release();
+        this.turns.acquireUninterruptibly();
+        news.drainPermits();
       }
-      this.tasks.add(task);
     }
 
     void pass(Duration duration) {
-      runTasks();
+      if (this.news.availablePermits() > 0) {
+        turn();
+      }
       long end = this.nanos + duration.toNanos();
       while (this.nanos < end) {
         this.nanos += Duration.ofSeconds(1).toNanos();
         this.check.run();
-        runTasks();
+        turn();
       }
     }
 
-    private void runTasks() {
-      for (Runnable task = this.tasks.poll(); task != null; task = this.tasks.poll()) {
-        task.run();
+    /** Within a step of the bean there is no other one. */
+    private void turn() {
+      if (this.thread != null && Thread.currentThread() != this.thread) {
+        this.turns.release();
+        this.pauses.acquireUninterruptibly();
       }
     }
   }

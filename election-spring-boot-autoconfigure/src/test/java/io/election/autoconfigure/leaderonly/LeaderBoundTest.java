@@ -393,7 +393,7 @@ class LeaderBoundTest {
   void aListenerThatIsBoundTwiceIsRefused() {
     assertThat(StartFailure.text(this.listeners(new Registry(), "orders,orders@billing")))
         .contains(
-            "'orders' is bound to the leadership twice.\nAction: Name it once: by @LeaderBound, or in as.election.leader-bound.listeners.");
+            "listener 'orders' of as.election.leader-bound.listeners cannot be bound to the leadership: it is bound already.\nAction: Name it once: by @LeaderBound, or in as.election.leader-bound.listeners.");
   }
 
   @Test
