@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
+import io.election.support.process.Node;
 import io.election.support.process.NodeProcess;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -200,6 +201,25 @@ abstract class DatabaseFaultsContract {
           "20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)",
           this.proxies.of(leader).longestWait().toMillis());
     });
+  }
+
+  /** MySQL hangs on a full disk and checks it once a minute; PostgreSQL ends itself. */
+  @Test
+  void fault_20_disk_full() throws Exception {
+    try (TestServer small = this.engine.startOnDisk()) {
+      TestDatabase own = small.newDatabase();
+      try (TcpProxies proxies = new TcpProxies()) {
+        List<Node> nodes = Cluster.threeNodes(this.engine::withoutSignals);
+        Cluster.run(own, proxies.between(own, nodes), (cluster, leader) -> {
+          small.fillDisk();
+          cluster.await("nobody leads on a full disk", () -> cluster.leader().isEmpty());
+          cluster.awaitLoss(leader);
+          small.freeDisk();
+          cluster.awaitRecovery("20 disk full", System.nanoTime(), Duration.ofSeconds(120));
+          assertBounded(proxies);
+        });
+      }
+    }
   }
 
   static void assertBounded(TcpProxies proxies) {

@@ -1,13 +1,8 @@
 package io.election.faults;
 
-import io.election.support.TestDatabase;
-import io.election.support.TestServer;
-import io.election.support.process.Node;
 import io.election.support.process.NodeProcess;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
@@ -27,25 +22,6 @@ class DatabaseFaultsIT extends DatabaseFaultsContract {
   @Override
   void limitConnections(Statement administrator, boolean limited) throws SQLException {
     administrator.execute("SET GLOBAL max_connections = " + (limited ? 20 : 151));
-  }
-
-  /** The behaviour on a full disk depends on the server: MySQL hangs and checks once a minute. */
-  @Test
-  void fault_20_disk_full() throws Exception {
-    try (TestServer small = TestServer.startOnDisk(500)) {
-      TestDatabase own = small.newDatabase();
-      try (TcpProxies proxies = new TcpProxies()) {
-        List<Node> nodes = Cluster.threeNodes(Engine.MYSQL::withoutSignals);
-        Cluster.run(own, proxies.between(own, nodes), (cluster, leader) -> {
-          small.fillDisk();
-          cluster.await("nobody leads on a full disk", () -> cluster.leader().isEmpty());
-          cluster.awaitLoss(leader);
-          small.freeDisk();
-          cluster.awaitRecovery("20 disk full", System.nanoTime(), Duration.ofSeconds(120));
-          assertBounded(proxies);
-        });
-      }
-    }
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Locale;
+import org.junit.jupiter.api.Assumptions;
 
 /** The products on which the same faults are played, with their SQL where it differs. */
 enum Engine {
@@ -23,6 +24,11 @@ enum Engine {
     @Override
     TestServer startOwn() {
       return TestServer.startOwn();
+    }
+
+    @Override
+    TestServer startOnDisk() {
+      return TestServer.startOnDisk(500);
     }
 
     @Override
@@ -96,6 +102,13 @@ enum Engine {
     }
 
     @Override
+    TestServer startOnDisk() {
+      Assumptions.assumeTrue(
+          "root".equals(System.getProperty("user.name")), "only root can mount a small disk");
+      return PostgresqlServer.startOnDisk(PostgresqlPrograms.V18, 50);
+    }
+
+    @Override
     String newOwner(TestDatabase database, String user) {
       return database.newUser(user, database.username());
     }
@@ -164,6 +177,9 @@ enum Engine {
   abstract TestServer shared();
 
   abstract TestServer startOwn();
+
+  /** Starts a server that can fill its disk. */
+  abstract TestServer startOnDisk();
 
   TestDatabase newDatabase() {
     return shared().newDatabase();

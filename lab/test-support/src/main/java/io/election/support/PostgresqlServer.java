@@ -1,5 +1,7 @@
 package io.election.support;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -20,7 +22,7 @@ public final class PostgresqlServer extends TestServer {
 
   /** Ends what a JVM leaves that was killed: it is told so by the end of its input. */
   private static final String END_WITH_JVM =
-      "read end; kill -STOP $0; pkill -KILL -P $0; kill -KILL $0; rm -rf \"$1\"";
+      "read end; kill -STOP $0; pkill -KILL -P $0; kill -KILL $0; umount \"$1/wal\"; rm -rf \"$1\"";
 
   /** The settings, which {@code ALTER SYSTEM} can change. */
   private static final String SETTINGS = """
@@ -55,25 +57,65 @@ public final class PostgresqlServer extends TestServer {
    * @param prefix a program that starts it, with its arguments; none if it starts itself
    */
   public static PostgresqlServer launch(PostgresqlPrograms release, String... prefix) {
+    PostgresqlServer server = create(release, prefix);
+    server.initialize();
+    return server;
+  }
+
+  /** Starts a server whose write-ahead log is on a small disk in memory. Only root can mount it. */
+  public static PostgresqlServer startOnDisk(PostgresqlPrograms release, int megabytes) {
+    PostgresqlServer server = create(release);
+    server.runAsRoot(
+        "mkdir wal && mount -t tmpfs -o mode=700,uid=%1$s,gid=%1$s,size=%2$sm tmpfs wal"
+            .formatted(Unprivileged.NOBODY, megabytes));
+    // Small segments: the server needs a new one soon.
+    server.initialize("--waldir=" + server.disk(), "--wal-segsize=1");
+    return server;
+  }
+
+  private static PostgresqlServer create(PostgresqlPrograms release, String... prefix) {
     try {
-      PostgresqlServer server =
-          new PostgresqlServer(release.folder(), Unprivileged.newFolder(), List.of(prefix));
-      Path password = server.folder.resolve("password");
-      Unprivileged.own(Files.writeString(password, ROOT_PASSWORD));
-      Unprivileged.run(
-          server.folder,
-          List.of(
-              server.programs.resolve("initdb").toString(),
-              "--pgdata=data",
-              "--username=root",
-              "--pwfile=password",
-              "--auth=scram-sha-256",
-              "--encoding=UTF8",
-              "--locale=C",
-              "--no-sync"));
-      server.write("postgresql.conf", SETTINGS);
-      server.start();
-      return server;
+      return new PostgresqlServer(release.folder(), Unprivileged.newFolder(), List.of(prefix));
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private void initialize(String... options) {
+    try {
+      Unprivileged.own(Files.writeString(this.folder.resolve("password"), ROOT_PASSWORD));
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+    List<String> command = new ArrayList<>(List.of(
+        this.programs.resolve("initdb").toString(),
+        "--pgdata=data",
+        "--username=root",
+        "--pwfile=password",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--no-sync"));
+    command.addAll(List.of(options));
+    Unprivileged.run(this.folder, command);
+    write("postgresql.conf", SETTINGS);
+    start();
+  }
+
+  private Path disk() {
+    return this.folder.resolve("wal");
+  }
+
+  private void runAsRoot(String script) {
+    try {
+      Process process = new ProcessBuilder("sh", "-c", script)
+          .directory(this.folder.toFile())
+          .redirectErrorStream(true)
+          .start();
+      String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+      if (process.onExit().join().exitValue() != 0) {
+        throw new IllegalStateException(script + ": " + output);
+      }
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -148,6 +190,38 @@ public final class PostgresqlServer extends TestServer {
     if (!"t".equals(query("SELECT pg_promote()"))) {
       throw new IllegalStateException("The standby was not promoted in time");
     }
+  }
+
+  /** Restarts as a standby without a primary, which is read-only until it is promoted. */
+  public void becomeStandby() {
+    stop();
+    write("standby.signal", "");
+    start();
+  }
+
+  /** The server ends itself once it needs another file for its log. */
+  @Override
+  public void fillDisk() {
+    runAsRoot("! dd if=/dev/zero of=wal/ballast bs=4k");
+    Awaitility.await("the server ends")
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(20))
+        .until(() -> {
+          try (Connection connection = connectAsRoot()) {
+            query(connection, "SELECT pg_current_xact_id()"); // writes
+            query(connection, "SELECT pg_switch_wal()");
+          } catch (SQLException ex) {
+            // it ends or recovers
+          }
+          return !running().isAlive();
+        });
+    awaitEnd();
+  }
+
+  @Override
+  public void freeDisk() {
+    runAsRoot("rm wal/ballast");
+    start();
   }
 
   @Override
@@ -232,6 +306,9 @@ public final class PostgresqlServer extends TestServer {
     if (this.process != null && this.process.isAlive()) {
       resume();
       stop();
+    }
+    if (Files.exists(disk())) {
+      runAsRoot("umount wal");
     }
     Unprivileged.delete(this.folder);
   }

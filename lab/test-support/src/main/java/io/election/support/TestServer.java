@@ -182,7 +182,7 @@ public abstract class TestServer implements AutoCloseable {
   /** Starts the server after {@link #stop()} or {@link #kill()}, on the same port and data. */
   public abstract void start();
 
-  /** Fills the disk of {@link #startOnDisk} to the last byte. */
+  /** Fills its small disk to the last byte. */
   public void fillDisk() {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }

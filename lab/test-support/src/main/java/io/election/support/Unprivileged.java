@@ -11,7 +11,7 @@ import java.util.List;
 /** Programs that refuse to run as root: they run as the user {@code nobody} if this process is root. */
 final class Unprivileged {
 
-  private static final int NOBODY = 65534;
+  static final int NOBODY = 65534;
 
   static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
