@@ -208,7 +208,8 @@ enum PostgresqlDialect implements Dialect {
     List<String> settings = new ArrayList<>(List.of(
         set("synchronous_commit", "'on'"),
         set("statement_timeout", "'0'"),
-        set("lock_timeout", "'1s'"),
+        // Before the call ends otherwise, so that its failure names the lock.
+        set("lock_timeout", "'400ms'"),
         set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
         // A commit that did not wait for a standby is only warned of.
         set("client_min_messages", "'warning'"),

@@ -59,7 +59,8 @@ record Table(String name, String type, String engine, List<Column> columns) {
 
   String describe() {
     return this.columns.stream()
-        .map((column) -> column.name() + " " + column.fullType())
+        .map((column) ->
+            (column.name() + " " + column.fullType() + " " + column.collation()).strip())
         .collect(Collectors.joining(", "));
   }
 }

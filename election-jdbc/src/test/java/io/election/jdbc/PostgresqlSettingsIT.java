@@ -426,7 +426,7 @@ class PostgresqlSettingsIT {
         argumentSet(
             "other collation",
             "ALTER TABLE %s ALTER COLUMN service_id TYPE varchar(128) COLLATE inexact",
-            "deterministic collation"));
+            "deterministic collation. Found the columns service_id character varying(128) inexact"));
   }
 
   @ParameterizedTest
