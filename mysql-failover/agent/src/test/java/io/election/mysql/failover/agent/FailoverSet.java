@@ -34,6 +34,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
@@ -246,7 +247,7 @@ final class FailoverSet implements AutoCloseable {
 
   /**
    * Starts all servers and agents that are down, rebuilds refused servers, and waits until the set
-   * is complete and its source acknowledges writes.
+   * is complete, its source acknowledges writes, and the positions of all replicas count.
    *
    * @return the name of the source
    */
@@ -262,9 +263,21 @@ final class FailoverSet implements AutoCloseable {
         source.set(current);
         since.set(System.nanoTime());
       }
-      return !current.isEmpty() && hasWritten(since.get(), current::equals);
+      return !current.isEmpty() && hasWritten(since.get(), current::equals) && allCount();
     });
     return source.get();
+  }
+
+  /** Returns whether each replica is proven to have all that it ever acknowledged. */
+  private boolean allCount() {
+    Promotion last = Promotion.parse(read(""));
+    Stream<Position> positions = this.agents.keySet().stream()
+        .flatMap((name) -> Position.parse(read("/positions/" + name)).stream());
+    return LocalAgents.counting(last, positions).size() == this.agents.size() - 1;
+  }
+
+  private String read(String key) {
+    return this.etcd.ctl("get", "--print-value-only", "/mysql-failover/set" + key);
   }
 
   /** Returns the source if all other servers are its replicas. */
