@@ -268,6 +268,20 @@ final class FailoverSet implements AutoCloseable {
     return source.get();
   }
 
+  /**
+   * Hands over until the given server is the source. On a busy machine it may not catch up in time,
+   * or not take over within a lease, so that another server does.
+   */
+  void switchOver(String target) {
+    until("handed over to " + target, () -> {
+      String source = settle();
+      if (!source.equals(target)) {
+        this.agents.get(source).switchOver(target);
+      }
+      return source.equals(target);
+    });
+  }
+
   /** Returns whether each replica is proven to have all that it ever acknowledged. */
   private boolean allCount() {
     Promotion last = Promotion.parse(read(""));

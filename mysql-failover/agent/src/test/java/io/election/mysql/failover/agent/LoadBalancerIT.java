@@ -28,13 +28,9 @@ class LoadBalancerIT {
         awaitWrites(client);
         int before = client.count();
         String target = source.equals("b") ? "c" : "b";
-        // On a busy machine, the target may not catch up in time: nothing changes then.
-        await()
-            .atMost(Duration.ofSeconds(60))
-            .until(() -> set.agents.get(source).switchOver(target).statusCode() == 202);
+        set.switchOver(target);
         awaitWrites(client);
         measure("a planned switch-over", client, before);
-        assertThat(set.settle()).isEqualTo(target);
 
         before = client.count();
         set.set.get(target).kill();
