@@ -60,15 +60,17 @@ final class Agent implements SmartLifecycle {
   /** What the agent has seen; used by its thread. */
   private Seen seen;
 
+  /** The election's term at the last look; used by the agent's thread. */
+  private OptionalLong lookedIn = OptionalLong.empty();
+
   /**
    * What the agent has seen.
    *
    * @param term the election term in which the last promotion was recorded; negative until known
    * @param promotedAt when that changed last
    * @param openTerm the same term when the election last was not open
-   * @param lookedIn the election's term at the last look
    */
-  private record Seen(long term, long promotedAt, long openTerm, OptionalLong lookedIn) {}
+  private record Seen(long term, long promotedAt, long openTerm) {}
 
   Agent(
       AgentProperties properties,
@@ -94,7 +96,7 @@ final class Agent implements SmartLifecycle {
     this.follower = new Follower(properties, server, standing, announcer, clock);
     this.rehearsal = rehearsal;
     this.clock = clock;
-    this.seen = new Seen(-1, clock.getAsLong(), 0, OptionalLong.empty());
+    this.seen = new Seen(-1, clock.getAsLong(), 0);
     standing.onAsked(this.signal::release);
   }
 
@@ -149,14 +151,14 @@ final class Agent implements SmartLifecycle {
     long left;
     while ((left = end - this.clock.getAsLong()) > 0
         && !this.signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
-        && this.election.term().equals(this.seen.lookedIn())) {
+        && this.election.term().equals(this.lookedIn)) {
       // No other source has been elected yet.
     }
     this.signal.drainPermits();
   }
 
   private void look() throws Exception {
-    OptionalLong electionTerm = this.election.term();
+    this.lookedIn = this.election.term();
     if (this.election.isLeader()) {
       this.duty.serve();
       return;
@@ -168,7 +170,7 @@ final class Agent implements SmartLifecycle {
       show(new Status(Role.REFUSED, state.otherAgent(), 0));
       return;
     }
-    see(read.electionTerm(), electionTerm);
+    see(read.electionTerm());
     if (!state.superReadOnly() && read.last().isPresent()) {
       log.warn("{} is writable but not the source; making it read-only", this.properties.server());
       this.server.fenceWithoutAcknowledgements();
@@ -185,8 +187,7 @@ final class Agent implements SmartLifecycle {
       stand(read, state);
     } else {
       this.standing.withdraw();
-      this.seen = new Seen(
-          this.seen.term(), this.seen.promotedAt(), this.seen.term(), this.seen.lookedIn());
+      this.seen = new Seen(this.seen.term(), this.seen.promotedAt(), this.seen.term());
       // Until it joins, its position remains final: a server that was elected still needs it.
       long finalIn = state.receiver().runs() ? Position.MAY_RECEIVE : read.electionTerm();
       Facts facts = this.announcer.announce(state, finalIn, read);
@@ -194,14 +195,11 @@ final class Agent implements SmartLifecycle {
     }
   }
 
-  private void see(long term, OptionalLong electionTerm) {
+  private void see(long term) {
     Seen before = this.seen;
     boolean promoted = before.term() >= 0 && term != before.term();
-    this.seen = new Seen(
-        term,
-        promoted ? this.clock.getAsLong() : before.promotedAt(),
-        before.openTerm(),
-        electionTerm);
+    this.seen =
+        new Seen(term, promoted ? this.clock.getAsLong() : before.promotedAt(), before.openTerm());
   }
 
   /** Publishes the final position of a server that has no source, and stands by it. */
