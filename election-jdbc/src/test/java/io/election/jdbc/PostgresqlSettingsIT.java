@@ -135,7 +135,7 @@ class PostgresqlSettingsIT {
 
     this.database.server().execute("ALTER DATABASE " + this.database.name() + " RESET ALL");
     assertThat(this.database.query("SELECT string_agg(DISTINCT settings, '; ') FROM seen"))
-        .isEqualTo("on, read committed, off, 0, 1s, 4s, warning, off, public, pg_temp"
+        .isEqualTo("on, read committed, off, 0, 400ms, 4s, warning, off, public, pg_temp"
             + (this.release == PostgresqlPrograms.V15 ? "" : ", 0"));
   }
 
