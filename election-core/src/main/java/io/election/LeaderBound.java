@@ -13,8 +13,8 @@ import java.lang.annotation.Target;
  * call; {@link LeaderOnly} guards calls.
  *
  * <p>The bean is a Spring {@code Lifecycle} or {@code SmartLifecycle}, whose {@code isAutoStartup()}
- * must return {@code false}, or a {@link LeaderTask}. The annotation is on its class or on its
- * {@code @Bean} method.
+ * must return {@code false}, or a {@link LeaderTask}. The annotation is on its class, even if a
+ * post-processor has put a proxy before it, or on its {@code @Bean} method.
  *
  * <p>The bean is leader work from before its start until its stop has ended: a node that steps down
  * renews its lease meanwhile, and the next node leads after that. A command (designate, force,

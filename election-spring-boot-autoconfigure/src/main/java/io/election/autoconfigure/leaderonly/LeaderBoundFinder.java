@@ -10,14 +10,17 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.springframework.beans.MutablePropertyValues;
 import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.LinkedMultiValueMap;
 import org.springframework.util.MultiValueMap;
@@ -53,6 +56,9 @@ record LeaderBoundFinder(
     Set<String> names =
         new LinkedHashSet<>(List.of(this.beanFactory.getBeanNamesForAnnotation(LeaderBound.class)));
     names.addAll(List.of(this.beanFactory.getBeanNamesForType(LeaderTask.class, true, false)));
+    Stream.of(this.beanFactory.getBeanDefinitionNames())
+        .filter((name) -> onClass(name).isPresent())
+        .forEach(names::add);
     names.forEach((name) -> found.put(name, bean(name)));
     if (!this.listeners.isEmpty()) {
       MultiValueMap<String, Lifecycle> containers = containers();
@@ -78,11 +84,12 @@ record LeaderBoundFinder(
         place,
         "it is no singleton",
         "Give it the scope 'singleton'.");
-    List<String> elections =
-        this.beanFactory.findAllAnnotationsOnBean(name, LeaderBound.class, false).stream()
-            .map((bound) -> this.methods.election(bound.value(), place))
-            .distinct()
-            .toList();
+    List<String> elections = Stream.concat(
+            this.beanFactory.findAllAnnotationsOnBean(name, LeaderBound.class, false).stream(),
+            onClass(name).stream())
+        .map((bound) -> this.methods.election(bound.value(), place))
+        .distinct()
+        .toList();
     refuseIf(
         elections.size() > 1,
         place,
@@ -104,6 +111,16 @@ record LeaderBoundFinder(
         elections.isEmpty() ? "" : elections.get(0),
         place,
         bean instanceof Lifecycle work ? work : new LeaderTaskLifecycle((LeaderTask) bean));
+  }
+
+  /** The annotation of the class of a bean, which a proxy may hide. */
+  private Optional<LeaderBound> onClass(String name) {
+    return this.beanFactory.containsBeanDefinition(name)
+            && this.beanFactory.getMergedBeanDefinition(name) instanceof RootBeanDefinition bean
+            && bean.getTargetType() != null
+        ? Optional.ofNullable(
+            AnnotatedElementUtils.findMergedAnnotation(bean.getTargetType(), LeaderBound.class))
+        : Optional.empty();
   }
 
   private boolean isDependency(String name) {

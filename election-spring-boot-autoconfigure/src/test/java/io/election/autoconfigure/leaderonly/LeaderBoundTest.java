@@ -19,6 +19,7 @@ import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.store.LeaseStore;
 import io.election.store.MemoryLeaseStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,6 +42,7 @@ import org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpoint;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -64,6 +66,9 @@ import org.springframework.integration.dsl.IntegrationFlow;
 import org.springframework.integration.dsl.Pollers;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
 
 /** Beans of every kind are bound to the leadership, or refused by name. */
 class LeaderBoundTest {
@@ -300,6 +305,22 @@ class LeaderBoundTest {
         arguments(
             Placeholder.class,
             "leader-bound bean 'placeholder' names election '${nowhere}', but this node only knows"));
+  }
+
+  /** An annotation on a class that only the method of the bean's definition has seen. */
+  @ParameterizedTest
+  @ValueSource(classes = {Asynchronous.class, Transactional.class, Wrapped.class})
+  void whatAProxyHidesRunsWhereTheLeaderIs(Class<?> configuration) {
+    this.leader
+        .withPropertyValues("spring.aop.proxy-target-class=false")
+        .withUserConfiguration(configuration)
+        .run((context) -> {
+          Lifecycle hidden = context.getBean("hidden", Lifecycle.class);
+          assertThat(hidden).matches((bean) -> Proxy.isProxyClass(bean.getClass()));
+          await().until(hidden::isRunning);
+          context.getBean("electionService:billing", ElectionService.class).lostLeader();
+          await().until(() -> !hidden.isRunning());
+        });
   }
 
   @Test
@@ -749,6 +770,62 @@ class LeaderBoundTest {
     @Scope(scopeName = "refresh", proxyMode = ScopedProxyMode.TARGET_CLASS)
     AnnotatedWorker refreshed(Running running) {
       return new AnnotatedWorker(running);
+    }
+  }
+
+  @LeaderBound("billing")
+  static class HiddenWorker extends Worker {
+
+    HiddenWorker() {
+      super("hidden", new Running());
+    }
+
+    @Async
+    @org.springframework.transaction.annotation.Transactional
+    public void work() {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAsync
+  static class Asynchronous {
+
+    @Bean
+    SmartLifecycle hidden() {
+      return new HiddenWorker();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableTransactionManagement
+  static class Transactional {
+
+    @Bean
+    SmartLifecycle hidden() {
+      return new HiddenWorker();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Wrapped {
+
+    @Bean
+    SmartLifecycle hidden() {
+      return new HiddenWorker();
+    }
+
+    @Bean
+    static BeanPostProcessor wrapper() {
+      return new BeanPostProcessor() {
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String name) {
+          return bean instanceof HiddenWorker
+              ? Proxy.newProxyInstance(
+                  getClass().getClassLoader(),
+                  new Class<?>[] {SmartLifecycle.class},
+                  (proxy, method, arguments) -> method.invoke(bean, arguments))
+              : bean;
+        }
+      };
     }
   }
 
