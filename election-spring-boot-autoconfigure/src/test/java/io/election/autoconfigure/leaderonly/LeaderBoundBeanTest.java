@@ -287,6 +287,20 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void theTimeBeforeItIsOpenedDoesNotCount() {
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
+    this.time.check = () -> {};
+    this.time.pass(Duration.ofMinutes(5));
+    this.consumer.onStart = () -> this.time.pass(Duration.ofSeconds(10));
+    this.election.term = 1;
+    this.bean.open();
+    this.time.run(this.bean);
+    assertThat(this.consumer.history).containsExactly("start");
+    assertThat(this.election.losses).isZero();
+  }
+
+  @Test
   void anElectionWithoutLeaseKeepsItsLeader() {
     this.election.lease = null;
     this.consumer.onStart = () -> {
@@ -461,6 +475,17 @@ class LeaderBoundBeanTest {
         .hasSize(2);
   }
 
+  @Test
+  void anElectionThatFailsWhenItIsAskedForAPermitIsAskedAgain(CapturedOutput output) {
+    this.election.answers = 2;
+    lead(1);
+    assertThat(output)
+        .contains("leader-bound bean 'orders' of election 'default' could not be run");
+    assertThat(this.calls.isRunning("default")).isFalse();
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start");
+  }
+
   /** Such as a loop in start(), which would go on when other nodes lead. */
   @Test
   void aStartThatDoesNotEndIsLoggedOnceAMinuteAndStoppedOnceTheLeadershipIsOver(
@@ -535,11 +560,11 @@ class LeaderBoundBeanTest {
     await().until(() -> bean.status().isRunning());
     bean.close();
     await().until(() -> bean.status().state().equals("stopped"));
+    threads.shutdown();
+    assertThat(threads.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     assertThat(calls.isRunning("default")).isFalse();
     assertThat(strict.mistakes).isEmpty();
     assertThat(strict.starts.get()).isPositive();
-    threads.shutdown();
-    assertThat(threads.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
   }
 
   private static void pause(Random random) {
@@ -578,13 +603,16 @@ class LeaderBoundBeanTest {
 
     private boolean unknown;
 
+    /** Before it fails once. */
+    private int answers = Integer.MAX_VALUE;
+
     private boolean refuses;
 
     private @Nullable Duration lease = Duration.ofSeconds(10);
 
     @Override
     public boolean isLeader() {
-      if (this.unknown) {
+      if (this.unknown || this.answers-- == 0) {
         throw new IllegalStateException("expected");
       }
       return this.term > 0;
