@@ -23,13 +23,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param positionWait Time to wait for the positions of all servers.
  * @param holdBack Additional time to wait for each server that is fresher.
  * @param applyTimeout Time that a promotion may take to apply the received transactions.
- * @param onPromote Command to run when this server has become the source, for instance to move an
- *     address, as a list of the program and its arguments. Its environment has AS_FAILOVER_SERVER,
- *     _ADDRESS and _TERM.
- * @param onDemote Command to run when this server has become read-only again.
- * @param killServer Command that kills this server at once, for instance 'systemctl kill -s KILL
- *     mysqld'. It runs if the server does not become read-only in time.
- * @param hookTimeout Time that each of these commands may take before it is killed.
+ * @param killServer Command that kills this server at once, as a list of the program and its
+ *     arguments. It runs if the server does not become read-only in time, for two seconds at most.
  * @param tls Security of connections to other servers.
  */
 @ConfigurationProperties("as.failover")
@@ -45,10 +40,7 @@ record AgentProperties(
     @DefaultValue("2s") Duration positionWait,
     @DefaultValue("2s") Duration holdBack,
     @DefaultValue("60s") Duration applyTimeout,
-    @DefaultValue List<String> onPromote,
-    @DefaultValue List<String> onDemote,
     @DefaultValue List<String> killServer,
-    @DefaultValue("2s") Duration hookTimeout,
     @DefaultValue Tls tls) {
 
   /** Whether a server becomes the source. */

@@ -16,8 +16,18 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes a source read-only when its duty ends, before its lease may end. */
-final class Fence {
+/**
+ * Makes a source read-only when its duty ends, before its lease may end.
+ *
+ * @param name the name of the server
+ */
+record Fence(
+    String name,
+    MysqlServer server,
+    ElectionService election,
+    LeaseSettings settings,
+    KillCommand kill,
+    LongSupplier clock) {
 
   private static final Logger log = LoggerFactory.getLogger(Fence.class);
 
@@ -33,28 +43,6 @@ final class Fence {
   /** Longer than the time between two statements of the agent. */
   private static final Duration SHORTEST_SILENCE = Duration.ofMillis(1_750);
 
-  private final AgentProperties properties;
-  private final MysqlServer server;
-  private final ElectionService election;
-  private final LeaseSettings settings;
-  private final Hooks hooks;
-  private final LongSupplier clock;
-
-  Fence(
-      AgentProperties properties,
-      MysqlServer server,
-      ElectionService election,
-      LeaseSettings settings,
-      Hooks hooks,
-      LongSupplier clock) {
-    this.properties = properties;
-    this.server = server;
-    this.election = election;
-    this.settings = settings;
-    this.hooks = hooks;
-    this.clock = clock;
-  }
-
   /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
   void run() {
     long began = this.clock.getAsLong();
@@ -69,11 +57,11 @@ final class Fence {
       return took < margin().toNanos()
           || (took < 2 * FENCE.toNanos() && leaseRemaining().compareTo(margin()) > 0);
     })) {
-      log.error("{} could not be made read-only in time", this.properties.server());
+      log.error("{} could not be made read-only in time", this.name);
       // A server that is being shut down listens no more, but still answers its clients: it commits
       // what waits for acknowledgements.
-      if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
-        log.error("{} will be shut down by its guard", this.properties.server());
+      if (!this.kill.run()) {
+        log.error("{} will be shut down by its guard", this.name);
         // If the server is still running, the lease is kept until the guard has acted. A paused one
         // may resume before that.
         await(fenced, () -> this.clock.getAsLong() - this.server.guardActsBy() < 0);
@@ -94,7 +82,7 @@ final class Fence {
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException ex) {
-      log.debug("{} is not read-only", this.properties.server(), ex);
+      log.debug("{} is not read-only", this.name, ex);
     }
     return false;
   }
@@ -111,14 +99,14 @@ final class Fence {
         server.fence();
         log.info(
             "{} is read-only, {} ms after it began to step down as the source",
-            this.properties.server(),
+            this.name,
             (this.clock.getAsLong() - began) / 1_000_000);
         return;
       } catch (SQLException ex) {
         if (Refusals.isRefused(ex) || Thread.currentThread().isInterrupted()) {
           throw ex;
         }
-        log.warn("{} is not read-only yet: {}", this.properties.server(), Refusals.text(ex));
+        log.warn("{} is not read-only yet: {}", this.name, Refusals.text(ex));
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
       }
     }

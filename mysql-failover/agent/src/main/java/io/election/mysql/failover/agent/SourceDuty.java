@@ -41,6 +41,9 @@ class SourceDuty {
   /** How long a source accepts writes while too few replicas acknowledge. */
   private static final long UNACKNOWLEDGED_NANOS = 10 * INTERVAL_NANOS;
 
+  /** How long the command that kills the server may take. */
+  private static final Duration KILL = Duration.ofSeconds(2);
+
   /** The time limit for each statement of a check of the source. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
@@ -54,8 +57,6 @@ class SourceDuty {
 
   private final LeaseSettings settings;
   private final LongSupplier clock;
-  private final Hooks hooks;
-
   private final Fence fence;
 
   private final HandOver handOver;
@@ -99,9 +100,9 @@ class SourceDuty {
     this.election = election;
     this.settings = settings;
     this.clock = clock;
-    this.hooks = new Hooks(properties);
     this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
-    this.fence = new Fence(properties, server, election, settings, this.hooks, clock);
+    KillCommand kill = new KillCommand(properties.killServer(), KILL);
+    this.fence = new Fence(properties.server(), server, election, settings, kill, clock);
   }
 
   /** Returns the status of the server while it is or becomes the source; {@code null} otherwise. */
@@ -203,19 +204,16 @@ class SourceDuty {
     this.state = null;
     refuseSwitchOver(); // one that came when the last duty ended
     show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));
-    Hooks.@Nullable Run promoted = null;
     try {
       long began = this.clock.getAsLong();
       Promotion promotion = promote(leadership.term());
-      long term = promotion.term();
       show(OPEN);
       this.failure = "";
       log.info(
           "{} is the source in term {}, {} ms after it was elected",
           this.properties.server(),
-          term,
+          promotion.term(),
           (this.clock.getAsLong() - began) / 1_000_000);
-      promoted = this.hooks.start("on-promote", this.properties.onPromote(), term);
       log.info("{} is no longer the source: {}", this.properties.server(), hold(promotion));
     } catch (Exception ex) {
       this.failure = Refusals.text(ex);
@@ -227,10 +225,6 @@ class SourceDuty {
         this.fence.run();
       }
       this.server.close(); // the next connection has the usual patience
-      if (promoted != null) {
-        promoted.end();
-      }
-      this.hooks.run("on-demote", this.properties.onDemote(), 0);
       this.status = null;
       this.standing.withdraw();
       if (this.election.isLeader()) {

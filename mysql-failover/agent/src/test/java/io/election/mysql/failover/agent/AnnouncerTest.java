@@ -13,7 +13,6 @@ import io.election.mysql.failover.agent.AgentProperties.Rank;
 import io.election.mysql.failover.agent.Announcer.Facts;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.ServerState.Receiver;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -83,7 +82,7 @@ class AnnouncerTest {
     }
     String server = earlier != null ? earlier.server() : "b";
     return Announcer.facts(
-        CandidacyTest.properties(server, rank, Duration.ofSeconds(1), "a", "b", "c"),
+        CandidacyTest.properties(server, rank, "a", "b", "c"),
         "agent-" + server,
         proven,
         hasPublished,

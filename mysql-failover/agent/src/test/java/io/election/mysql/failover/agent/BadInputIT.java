@@ -693,28 +693,9 @@ class BadInputIT {
     rebuild(name);
   }
 
-  /** The hook hangs for longer than the guard allows an agent to be silent. */
-  @Test
-  @Order(14)
-  void aHookThatHangsDoesNotHarmTheSource() throws Exception {
-    settle();
-    SERVERS.forEach(this::stop);
-    SERVERS.forEach((name) ->
-        start(name, "--as.failover.on-promote=sleep,30", "--as.failover.hook-timeout=8s"));
-    patiently().until(() -> source().isPresent());
-    String promoted = source().orElseThrow();
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(7);
-    while (System.nanoTime() < end) {
-      assertThat(source()).as("after %s was promoted", promoted).contains(promoted);
-      assertThat(this.set.get(promoted).query("SELECT @@GLOBAL.super_read_only"))
-          .isEqualTo("0");
-      TimeUnit.MILLISECONDS.sleep(100);
-    }
-  }
-
   /** An acknowledged transaction could be on the replica alone whose agent is down. */
   @Test
-  @Order(15)
+  @Order(14)
   void anotherServerUnderTheNameOfTheLastSourceDoesNotCountAsThat() throws Exception {
     String source = settle();
     String down = replica(source);

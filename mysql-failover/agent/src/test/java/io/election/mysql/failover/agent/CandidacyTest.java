@@ -40,11 +40,10 @@ class CandidacyTest {
       rpl_semi_sync_source_wait_point=AFTER_SYNC""", "");
 
   static AgentProperties properties(String server, String... servers) {
-    return properties(server, Rank.ALLOWED, Duration.ofSeconds(2), servers);
+    return properties(server, Rank.ALLOWED, servers);
   }
 
-  static AgentProperties properties(
-      String server, Rank rank, Duration hookTimeout, String... servers) {
+  static AgentProperties properties(String server, Rank rank, String... servers) {
     return new AgentProperties(
         server,
         Arrays.stream(servers)
@@ -59,9 +58,6 @@ class CandidacyTest {
         Duration.ofSeconds(2),
         Duration.ofSeconds(60),
         List.of(),
-        List.of(),
-        List.of(),
-        hookTimeout,
         ReplicationSet.TLS);
   }
 

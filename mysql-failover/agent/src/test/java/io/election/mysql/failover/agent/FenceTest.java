@@ -1,8 +1,6 @@
 package io.election.mysql.failover.agent;
 
 import static org.mockito.ArgumentMatchers.any;
-import static org.mockito.ArgumentMatchers.anyLong;
-import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.Mockito.doAnswer;
 import static org.mockito.Mockito.doThrow;
 import static org.mockito.Mockito.mock;
@@ -11,7 +9,6 @@ import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
 import io.election.lease.LeaseElectionService;
-import io.election.mysql.failover.agent.AgentProperties.Rank;
 import java.net.ConnectException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -25,15 +22,10 @@ class FenceTest {
 
   private final MysqlServer server = mock();
   private final LeaseElectionService election = mock();
-  private final Hooks hooks = mock();
+  private final KillCommand kill = mock();
 
   private final Fence fence = new Fence(
-      CandidacyTest.properties("a", Rank.ALLOWED, Duration.ofSeconds(1), "a", "b"),
-      this.server,
-      this.election,
-      SourceDutyTest.SETTINGS,
-      this.hooks,
-      System::nanoTime);
+      "a", this.server, this.election, SourceDutyTest.SETTINGS, this.kill, System::nanoTime);
 
   /** The server takes longer to become read-only than the margin, a tenth of the lease. */
   @BeforeEach
@@ -45,7 +37,7 @@ class FenceTest {
         })
         .when(this.server)
         .fence();
-    when(this.hooks.run(any(), any(), anyLong())).thenReturn(true);
+    when(this.kill.run()).thenReturn(true);
     when(this.election.leadership()).thenReturn(Optional.empty());
   }
 
@@ -54,7 +46,7 @@ class FenceTest {
   void aServerIsNotKilledWhileTheLeaseIsRenewed() {
     when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofSeconds(4)));
     this.fence.run();
-    verify(this.hooks, never()).run(any(), any(), anyLong());
+    verify(this.kill, never()).run();
   }
 
   /** It refuses connections, but commits what waits for acknowledgements. */
@@ -65,7 +57,7 @@ class FenceTest {
         .when(this.server)
         .fence();
     this.fence.run();
-    verify(this.hooks).run(eq("kill-server"), any(), anyLong());
+    verify(this.kill).run();
     verify(this.server, never()).fenceWithoutAcknowledgements();
   }
 
@@ -77,13 +69,13 @@ class FenceTest {
         .when(this.server)
         .fence();
     this.fence.run();
-    verify(this.hooks, never()).run(any(), any(), anyLong());
+    verify(this.kill, never()).run();
   }
 
   @Test
   void aServerIsKilledBeforeTheLeaseEnds() {
     when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofMillis(400)));
     this.fence.run();
-    verify(this.hooks).run(eq("kill-server"), any(), anyLong());
+    verify(this.kill).run();
   }
 }
