@@ -6,7 +6,6 @@ import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -70,15 +69,6 @@ final class Rehearsal {
       log.warn("No server would be promoted if the source were lost now: {}", found);
     }
     this.problem = found;
-  }
-
-  /** Returns the servers of the set that no agent manages; empty if they are not known. */
-  Optional<Set<String>> unmanaged() {
-    return this.election.members().map((members) -> {
-      Set<String> servers = new TreeSet<>(this.properties.servers().keySet());
-      servers.removeAll(managed(members));
-      return servers;
-    });
   }
 
   private Set<String> managed(List<Member> members) {

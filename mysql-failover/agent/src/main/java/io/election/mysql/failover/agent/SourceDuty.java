@@ -13,7 +13,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -66,8 +65,6 @@ class SourceDuty {
   private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
 
   private volatile @Nullable Status status;
-
-  private volatile int required;
 
   /** Why the last attempt to become or stay the source failed; empty if it did not. */
   private volatile String failure = "";
@@ -125,18 +122,7 @@ class SourceDuty {
     return this.failure;
   }
 
-  /**
-   * Returns the number of replicas that acknowledge transactions, as last seen; empty if the server
-   * is not the source.
-   */
-  OptionalInt acknowledging() {
-    Status status = this.status;
-    return status != null && status.role() != Role.PROMOTING
-        ? OptionalInt.of(seenAcknowledging())
-        : OptionalInt.empty();
-  }
-
-  private int seenAcknowledging() {
+  private int acknowledging() {
     ServerState state = this.state;
     return state != null ? state.acknowledging() : 0;
   }
@@ -145,11 +131,6 @@ class SourceDuty {
   String administrators() {
     ServerState state = this.state;
     return state != null && this.status != null ? state.administrators() : "";
-  }
-
-  /** Returns the number of replicas that must acknowledge; empty if the server is not the source. */
-  OptionalInt required() {
-    return acknowledging().isPresent() ? OptionalInt.of(this.required) : OptionalInt.empty();
   }
 
   /**
@@ -333,7 +314,7 @@ class SourceDuty {
         }
       }
       if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
-        int before = seenAcknowledging();
+        int before = acknowledging();
         try {
           if (!inspect(promotion)) {
             return "its read-only setting was changed by someone else";
@@ -347,11 +328,11 @@ class SourceDuty {
           }
         }
         promotion = announce(promotion);
-        if (!OPEN.equals(this.status) || seenAcknowledging() < this.required) {
+        if (!OPEN.equals(this.status) || acknowledging() < promotion.acknowledging()) {
           probe.forget();
         }
         require(
-            probe.look(seenAcknowledging() > before),
+            probe.look(acknowledging() > before),
             "it has committed nothing for %s s: its disk may be full, or hang"
                 .formatted(Probe.PATIENCE.toSeconds()));
       }
@@ -446,7 +427,6 @@ class SourceDuty {
         !open || !this.server.guardStandsStill(),
         "its guard does not count: event_scheduler was off, the guard was killed, or the wall clock was set back");
     int needed = promotion.acknowledging();
-    this.required = needed;
     require(state.otherAgent().isEmpty(), state.otherAgent());
     String broken = open ? state.settings().brokenBy(needed) : state.settings().unfit();
     require(broken.isEmpty(), "what its promise rests on was changed: " + broken);

@@ -13,8 +13,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -26,7 +24,6 @@ import org.junit.jupiter.api.Test;
 class AgentMetricsTest {
 
   private final Agent agent = mock();
-  private final SourceDuty duty = mock();
   private final Rehearsal rehearsal = mock();
   private final Registry set = mock();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -37,33 +34,22 @@ class AgentMetricsTest {
 
   @Test
   void metersShowTheRoleTheLagAndWhatAFailoverNeeds() {
-    new AgentMetrics(this.agent, this.duty, this.rehearsal, this.set).bindTo(this.registry);
+    new AgentMetrics(this.agent, this.rehearsal, this.set).bindTo(this.registry);
     when(this.agent.status()).thenReturn(new Status(Role.REPLICA, "", 7));
-    when(this.duty.acknowledging()).thenReturn(OptionalInt.empty());
     when(this.set.paused()).thenReturn("", "an upgrade");
     assertThat(value("mysql.failover.paused")).isZero();
     assertThat(value("mysql.failover.paused")).isEqualTo(1);
-    when(this.duty.required()).thenReturn(OptionalInt.of(2), OptionalInt.empty());
     when(this.rehearsal.problem()).thenReturn("", "too few positions");
-    when(this.rehearsal.unmanaged()).thenReturn(Optional.of(Set.of("a", "b")));
-    assertThat(value("mysql.failover.missing")).isEqualTo(2);
-    when(this.rehearsal.unmanaged()).thenReturn(Optional.empty());
-    assertThat(value("mysql.failover.missing")).isNaN();
     assertThat(value("mysql.failover.role", "role", "REPLICA")).isEqualTo(1);
     assertThat(value("mysql.failover.role", "role", "SOURCE")).isZero();
     assertThat(value("mysql.failover.lag")).isEqualTo(7);
-    assertThat(value("mysql.failover.required")).isEqualTo(2);
-    assertThat(value("mysql.failover.required")).isNaN();
     assertThat(value("mysql.failover.ready")).isEqualTo(1);
     assertThat(value("mysql.failover.ready")).isZero();
-    assertThat(value("mysql.failover.acknowledging")).isNaN();
-    when(this.duty.acknowledging()).thenReturn(OptionalInt.of(2));
-    assertThat(value("mysql.failover.acknowledging")).isEqualTo(2);
   }
 
   @Test
   void alertsAskForMetersThatExist() throws IOException {
-    new AgentMetrics(this.agent, this.duty, this.rehearsal, this.set).bindTo(this.registry);
+    new AgentMetrics(this.agent, this.rehearsal, this.set).bindTo(this.registry);
     Set<String> meters = this.registry.getMeters().stream()
         .map(Meter::getId)
         .map((id) -> id.getConventionName(NamingConvention.snakeCase)
@@ -75,7 +61,7 @@ class AgentMetricsTest {
         .results()
         .map(MatchResult::group)
         .collect(Collectors.toSet());
-    assertThat(asked).hasSize(7).isSubsetOf(meters);
+    assertThat(asked).hasSize(4).isSubsetOf(meters);
     Set<String> roles = Pattern.compile("role=\"(\\w+)\"")
         .matcher(alerts)
         .results()

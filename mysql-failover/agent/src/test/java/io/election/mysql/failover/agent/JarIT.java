@@ -90,7 +90,7 @@ class JarIT {
       assertThat(agent.get("/actuator/health").statusCode()).isEqualTo(200);
       assertThat(agent.rebuild().statusCode()).isEqualTo(409);
       assertThat(found("mysql_failover_\\w+", Files.readString(Path.of("..", "alerts.yaml"))))
-          .hasSize(7)
+          .hasSize(4)
           .isSubsetOf(found("(?m)^\\w+", agent.get("/actuator/prometheus").body()));
       assertThat(found("role=\"\\w+\"", Files.readString(Path.of("..", "alerts.yaml"))))
           .isSubsetOf(found("role=\"\\w+\"", agent.get("/actuator/prometheus").body()));
