@@ -85,20 +85,9 @@ final class HandOver {
       this.server.drain(DRAIN);
     } catch (SQLException ex) {
       throw new IllegalStateException(
-          "%s could not be made read-only within a second (%s): %s"
-              .formatted(this.properties.server(), Refusals.text(ex), blockers()),
+          "%s could not be made read-only within a second (%s): wait for running statements and LOCK TABLES, or KILL them (performance_schema.metadata_locks)"
+              .formatted(this.properties.server(), Refusals.text(ex)),
           ex);
-    }
-  }
-
-  private String blockers() {
-    try {
-      String blockers = this.server.blockers();
-      return blockers.isEmpty()
-          ? "the statement or LOCK TABLES that prevented it has ended since"
-          : "wait for %s, or KILL it".formatted(blockers);
-    } catch (SQLException ex) {
-      return "look for running statements and LOCK TABLES in performance_schema.metadata_locks";
     }
   }
 

@@ -51,18 +51,6 @@ final class MysqlServer implements AutoCloseable {
       WHERE service_state = 'ON'
       """;
 
-  /** The connections that write, or hold a lock acquired by LOCK TABLES. */
-  private static final String BLOCKERS = """
-      SELECT DISTINCT CONCAT('connection ', processlist_id, ' of ', processlist_user, '@', processlist_host,
-          IF(processlist_info IS NULL, ', which holds locks on tables',
-              CONCAT(' with ', LEFT(processlist_info, 80))))
-      FROM performance_schema.metadata_locks
-          JOIN performance_schema.threads ON thread_id = owner_thread_id
-      WHERE object_type IN ('GLOBAL', 'COMMIT') AND lock_type = 'INTENTION_EXCLUSIVE'
-          AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
-      LIMIT 5
-      """;
-
   private static final String IS_NEW =
       "SELECT COUNT(*) = 0 FROM information_schema.tables WHERE table_schema = 'mysql_failover' AND table_name = 'probe'";
 
@@ -125,11 +113,6 @@ final class MysqlServer implements AutoCloseable {
   void probe() throws SQLException {
     execute(
         "SET SESSION sql_log_bin = 1; INSERT INTO mysql_failover.probe VALUES (1, 1) ON DUPLICATE KEY UPDATE number = number + 1");
-  }
-
-  /** Describes the connections that prevent the server from becoming read-only. */
-  String blockers() throws SQLException {
-    return String.join(", ", query(BLOCKERS, (row) -> row.getString(1)));
   }
 
   /**
@@ -302,7 +285,7 @@ final class MysqlServer implements AutoCloseable {
     long deadline = this.clock.getAsLong() + this.connection.patience().toNanos();
     while (!isDone(noted, 5) && !query(commits, (row) -> row.getBoolean(1)).get(0)) {
       if (this.clock.getAsLong() - deadline >= 0) {
-        throw new SQLException("the term cannot be written: " + blockers());
+        throw new SQLException("the term cannot be written");
       }
     }
   }

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FailoverIT {
 
   private static final String NOT_DRAINED =
-      "a could not be made read-only within a second .*: wait for .*connection \\d+ of root@.*%s.*, or KILL it\\. a is still the source and accepts writes again";
+      "a could not be made read-only within a second .*: wait for .*, or KILL them .*a is still the source and accepts writes again";
 
   private final EtcdProcess etcd = EtcdProcess.shared();
 
@@ -267,14 +267,14 @@ class FailoverIT {
       awaitWrites(writer, 100);
       try (Connection lock = source.connect()) {
         lock.createStatement().execute("LOCK TABLES orders.other WRITE");
-        refuseSwitchOver(NOT_DRAINED.formatted("which holds locks on tables"));
+        refuseSwitchOver(NOT_DRAINED);
       }
       awaitWrites(writer, 100);
       for (String slow : List.of(
           "CREATE TABLE orders.slow AS SELECT SLEEP(4) AS slept",
           "INSERT INTO orders.other SELECT SLEEP(4)")) {
         FutureTask<Boolean> done = begin(source, slow);
-        refuseSwitchOver(NOT_DRAINED.formatted("with " + slow.substring(0, 20)));
+        refuseSwitchOver(NOT_DRAINED);
         awaitWrites(writer, 100);
         assertThat(done.get(10, TimeUnit.SECONDS)).as(slow).isTrue();
       }
