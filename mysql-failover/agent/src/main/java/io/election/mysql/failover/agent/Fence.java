@@ -141,6 +141,15 @@ record Fence(
         : remaining();
   }
 
+  /** Returns whether this node leads with enough time left in its lease to fence its server. */
+  boolean leads(long term) {
+    return this.election
+        .leadership()
+        .filter((each) -> each.term() == term)
+        .filter((each) -> each.remaining().compareTo(margin().multipliedBy(3)) > 0)
+        .isPresent();
+  }
+
   /** Returns how long this node still leads. */
   private Duration remaining() {
     return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);

@@ -1,5 +1,7 @@
 package io.election.mysql.failover.agent;
 
+import static io.election.mysql.failover.agent.Accession.require;
+
 import io.election.AuditNote;
 import io.election.ElectionOperations;
 import io.election.Member;
@@ -8,7 +10,10 @@ import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Hands over from the source to another server, so that nothing is lost. */
 final class HandOver {
@@ -26,6 +31,15 @@ final class HandOver {
   private final Announcer announcer;
   private final ElectionOperations election;
   private final LongSupplier clock;
+  private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
+
+  /** A request of an operator. */
+  record Request(String target, CompletableFuture<String> outcome) {
+
+    void refuse(String reason) {
+      this.outcome.completeExceptionally(new IllegalStateException(reason));
+    }
+  }
 
   HandOver(
       AgentProperties properties,
@@ -42,14 +56,38 @@ final class HandOver {
     this.clock = clock;
   }
 
+  /** Requests a hand-over. */
+  CompletableFuture<String> request(String target, boolean isSource) {
+    Request request = new Request(target, new CompletableFuture<>());
+    if (!isSource) {
+      request.refuse(this.properties.server() + " is not the source");
+    } else if (!this.requested.compareAndSet(null, request)) {
+      request.refuse("another switch-over is under way");
+    }
+    return request.outcome();
+  }
+
+  /** Returns the request that waits; {@code null} if there is none. */
+  @Nullable
+  Request requested() {
+    return this.requested.get();
+  }
+
+  /** Forgets the request, if any, and refuses it unless it has an outcome. */
+  void refuse() {
+    Request request = this.requested.getAndSet(null);
+    if (request != null) {
+      request.refuse(this.properties.server() + " is no longer the source");
+    }
+  }
+
   /**
    * Makes this server read-only, and hands over when the other one has caught up.
    *
-   * @param server the name of the other server
-   * @return a description of the outcome
    * @throws Exception if the other server does not become the source; this one may be read-only
    */
-  String to(String server) throws Exception {
+  void execute(Request request) throws Exception {
+    String server = request.target();
     Snapshot read = this.registry.read();
     Position target = read.positions().get(server);
     Member agent = this.election.currentMembers().orElse(List.of()).stream()
@@ -61,10 +99,10 @@ final class HandOver {
           "no agent has announced a server '%s'; announced servers: %s"
               .formatted(server, read.positions().keySet()));
     }
-    SourceDuty.require(
+    require(
         target.refusal().isEmpty(),
         "%s does not stand for election: %s".formatted(server, target.refusal()));
-    SourceDuty.require(read.paused().isEmpty(), "failover is paused: " + read.paused());
+    require(read.paused().isEmpty(), "failover is paused: " + read.paused());
     long began = this.clock.getAsLong();
     drain();
     ServerState drained = this.server.state();
@@ -73,8 +111,11 @@ final class HandOver {
     // The source acknowledges nothing any more, so no other position is needed.
     this.announcer.announce(drained, read.electionTerm(), read);
     this.election.designate(agent.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
-    return "%s has all transactions of %s, which was made read-only %s ms earlier"
-        .formatted(server, this.properties.server(), (this.clock.getAsLong() - began) / 1_000_000);
+    request
+        .outcome()
+        .complete("%s has all transactions of %s, which was made read-only %s ms earlier"
+            .formatted(
+                server, this.properties.server(), (this.clock.getAsLong() - began) / 1_000_000));
   }
 
   /**
@@ -106,7 +147,7 @@ final class HandOver {
       if (caughtUp.contains(executed)) {
         return;
       }
-      SourceDuty.require(
+      require(
           this.clock.getAsLong() - deadline < 0,
           "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
               .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));

@@ -85,15 +85,21 @@ record Promotion(
         members);
   }
 
-  /** Returns the members among the given servers after some of them have announced themselves. */
-  Map<String, String> membersAmong(Set<String> servers, Map<String, Position> announced) {
+  /**
+   * Returns the members of the set after some of its servers have announced themselves.
+   *
+   * @param uuid the {@code server_uuid} of the agent's own server
+   */
+  Map<String, String> membersAmong(
+      AgentProperties set, Map<String, Position> announced, String uuid) {
     Map<String, String> members = new TreeMap<>();
-    for (String each : servers) {
+    for (String each : set.servers().keySet()) {
       Optional.ofNullable(announced.get(each))
           .map(Position::uuid)
           .or(() -> Optional.ofNullable(this.members.get(each)))
-          .ifPresent((uuid) -> members.put(each, uuid));
+          .ifPresent((known) -> members.put(each, known));
     }
+    members.put(set.server(), uuid);
     return members;
   }
 

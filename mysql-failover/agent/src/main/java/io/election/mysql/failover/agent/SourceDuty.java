@@ -1,22 +1,19 @@
 package io.election.mysql.failover.agent;
 
-import io.election.AuditNote;
+import static io.election.mysql.failover.agent.Accession.require;
+
 import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.Leadership;
-import io.election.Member;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
 import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -60,9 +57,9 @@ class SourceDuty {
 
   private final HandOver handOver;
 
-  private final Semaphore ends = new Semaphore(0);
+  private final Accession accession;
 
-  private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
+  private final Semaphore ends = new Semaphore(0);
 
   private volatile @Nullable Status status;
 
@@ -100,6 +97,8 @@ class SourceDuty {
     this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
     KillCommand kill = new KillCommand(properties.killServer(), KILL);
     this.fence = new Fence(properties.server(), server, election, settings, kill, clock);
+    this.accession = new Accession(
+        properties, server, registry, standing, announcer, election, this.fence, clock);
   }
 
   /** Returns the status of the server while it is or becomes the source; {@code null} otherwise. */
@@ -140,29 +139,8 @@ class SourceDuty {
    * @return a description of the outcome; completes exceptionally if no hand-over took place
    */
   CompletableFuture<String> switchOver(String target) {
-    Request request = new Request(target, new CompletableFuture<>());
     Status status = this.status;
-    if (status == null || status.role() != Role.SOURCE) {
-      request.refuse(this.properties.server() + " is not the source");
-    } else if (!this.requested.compareAndSet(null, request)) {
-      request.refuse("another switch-over is under way");
-    }
-    return request.outcome();
-  }
-
-  private void refuseSwitchOver() {
-    Request request = this.requested.getAndSet(null);
-    if (request != null) {
-      request.refuse(this.properties.server() + " is no longer the source");
-    }
-  }
-
-  /** A switch-over. */
-  private record Request(String target, CompletableFuture<String> outcome) {
-
-    void refuse(String reason) {
-      this.outcome.completeExceptionally(new IllegalStateException(reason));
-    }
+    return this.handOver.request(target, status != null && status.role() == Role.SOURCE);
   }
 
   /** Requests the end of the duty. */
@@ -183,11 +161,11 @@ class SourceDuty {
     this.ends.drainPermits();
     this.drained = false;
     this.state = null;
-    refuseSwitchOver(); // one that came when the last duty ended
+    this.handOver.refuse(); // a request that came when the last duty ended
     show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));
     try {
       long began = this.clock.getAsLong();
-      Promotion promotion = promote(leadership.term());
+      Promotion promotion = this.accession.promote(leadership.term());
       show(OPEN);
       this.failure = "";
       log.info(
@@ -201,7 +179,7 @@ class SourceDuty {
       log.error("{} gives up the leadership", this.properties.server(), ex);
     } finally {
       show(new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0));
-      refuseSwitchOver();
+      this.handOver.refuse();
       if (!this.drained) {
         this.fence.run();
       }
@@ -212,76 +190,6 @@ class SourceDuty {
         this.election.lostLeader();
       }
     }
-  }
-
-  private Promotion promote(long electionTerm) throws Exception {
-    Candidacy.Decision decision = this.standing.decision();
-    if (decision == null || !decision.stands()) {
-      throw new IllegalStateException("its last decision was not to stand");
-    }
-    ServerState state = this.server.state();
-    require(!state.receiver().runs(), "its receiver was started by someone else");
-    if (!state.applying() && !state.executed().contains(state.received())) {
-      this.server.startApplier();
-    }
-    long deadline = this.clock.getAsLong() + this.properties.applyTimeout().toNanos();
-    while (!this.server.awaitExecuted(state.received(), 1)) {
-      require(leads(electionTerm), "the lease has ended");
-      require(
-          this.clock.getAsLong() - deadline < 0,
-          "the received transactions were not applied within as.failover.apply-timeout");
-    }
-    Snapshot read = this.registry.read();
-    ServerState applied = this.server.state();
-    Announcer.Facts facts = this.announcer.announce(applied, read.electionTerm(), read);
-    confirm(read, facts.position(), decision);
-    Promotion last = read.last().orElseThrow();
-    long newest = read.positions().values().stream()
-        .filter((each) -> each.isFinal(last.electionTerm()))
-        .mapToLong(Position::term)
-        .reduce(applied.term(), Math::max);
-    Promotion promotion =
-        last.next(facts.position(), applied, newest, electionTerm, members(last, read, applied));
-    require(leads(electionTerm), "the lease has ended");
-    this.server.stopReplicating();
-    require(this.registry.record(promotion), "another agent leads");
-    require(leads(electionTerm), "the lease has ended");
-    open(promotion);
-    return promotion;
-  }
-
-  private Map<String, String> members(Promotion last, Snapshot read, ServerState own) {
-    Map<String, String> members =
-        last.membersAmong(this.properties.servers().keySet(), read.positions());
-    members.put(this.properties.server(), own.uuid());
-    return members;
-  }
-
-  private void open(Promotion promotion) throws SQLException {
-    this.server.openForWrites(
-        promotion.term(),
-        this.properties.server(),
-        promotion.acknowledging(),
-        this.fence.guardMustActBy());
-  }
-
-  /**
-   * Decides once more, now that no source can acknowledge anything. Hands over to a fresher server
-   * that was not known when this one stood for election.
-   */
-  private void confirm(Snapshot read, Position own, Candidacy.Decision before) throws Exception {
-    Candidacy.Decision now = this.standing.candidacy().confirm(read, own, before);
-    if (now.stands()) {
-      return;
-    }
-    for (Member member : this.election.currentMembers().orElse(List.of())) {
-      if (now.fresher().stream().anyMatch((each) -> Rehearsal.manages(member, each))) {
-        this.election.designate(
-            member.nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
-        throw new IllegalStateException(member.nodeId() + " is fresher and was designated instead");
-      }
-    }
-    throw new IllegalStateException(now.turn().reason());
   }
 
   /** Waits until this server must stop being the source, and returns the reason. */
@@ -298,19 +206,19 @@ class SourceDuty {
     Promotion promotion = promoted;
     long looked = began;
     while (!this.ends.tryAcquire(untilNextStep(looked), TimeUnit.NANOSECONDS)) {
-      if (!leads(promotion.electionTerm())) {
+      if (!this.fence.leads(promotion.electionTerm())) {
         return "its agent no longer leads, or could not renew its lease in time";
       }
-      Request request = this.requested.get();
+      HandOver.Request request = this.handOver.requested();
       if (request != null) {
         try {
-          request.outcome().complete(this.handOver.to(request.target()));
+          this.handOver.execute(request);
           this.drained = true;
           return "it was handed over to " + request.target();
         } catch (Exception ex) {
           stay(promotion, request, ex);
         } finally {
-          this.requested.set(null);
+          this.handOver.refuse();
         }
       }
       if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
@@ -363,7 +271,8 @@ class SourceDuty {
     } catch (LeaseStoreException ex) {
       return promotion; // without etcd, the lease ends the duty
     }
-    Promotion grown = promotion.with(members(promotion, read, state));
+    Promotion grown =
+        promotion.with(promotion.membersAmong(this.properties, read.positions(), state.uuid()));
     if (grown.equals(promotion)) {
       return promotion;
     }
@@ -380,7 +289,8 @@ class SourceDuty {
   }
 
   /** Lets clients write again after a failed switch-over, and reports the failure. */
-  private void stay(Promotion promotion, Request request, Exception failure) throws Exception {
+  private void stay(Promotion promotion, HandOver.Request request, Exception failure)
+      throws Exception {
     boolean open = OPEN.equals(this.status);
     String outcome = open
         ? "is still the source and accepts writes again"
@@ -390,18 +300,15 @@ class SourceDuty {
       ServerState state = this.server.state();
       this.announcer.announce(state, Position.MAY_RECEIVE, this.registry.read());
       if (open && state.readOnly()) {
-        open(promotion);
+        this.accession.open(promotion);
       }
     } catch (Exception ex) {
       outcome =
           "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
       throw ex;
     } finally {
-      request
-          .outcome()
-          .completeExceptionally(new IllegalStateException(
-              "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), outcome),
-              failure));
+      request.refuse(
+          "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), outcome));
     }
   }
 
@@ -445,7 +352,7 @@ class SourceDuty {
       open = false;
     } else if (!open && this.acknowledgedAt == now) {
       log.info("{} accepts writes again", this.properties.server());
-      open(promotion);
+      this.accession.open(promotion);
       state = this.server.stateAndServe(this.fence.guardMustActBy());
       open = true;
     }
@@ -459,19 +366,5 @@ class SourceDuty {
                 0));
     this.state = state;
     return open != state.readOnly();
-  }
-
-  /** Returns whether this node leads with enough time left in its lease to fence its server. */
-  private boolean leads(long term) {
-    Leadership leadership = this.election.leadership().orElse(null);
-    return leadership != null
-        && leadership.term() == term
-        && leadership.remaining().compareTo(this.fence.margin().multipliedBy(3)) > 0;
-  }
-
-  static void require(boolean condition, String failure) {
-    if (!condition) {
-      throw new IllegalStateException(failure);
-    }
   }
 }

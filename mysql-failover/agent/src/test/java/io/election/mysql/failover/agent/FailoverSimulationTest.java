@@ -564,10 +564,7 @@ class FailoverSimulationTest {
     }
 
     private Map<String, String> members(Server server) {
-      Map<String, String> members = this.last.membersAmong(
-          new TreeSet<>(server.properties.servers().keySet()), this.positions);
-      members.put(server.name(), server.uuid);
-      return members;
+      return this.last.membersAmong(server.properties, this.positions, server.uuid);
     }
 
     /** As {@link Follower} does. */

@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.ServerState.Receiver;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -104,9 +103,10 @@ class PromotionTest {
     Promotion last = last(1, "abd");
     Map<String, Position> announced = Map.of(
         "b", CandidacyTest.position("b", uuid("e"), ""), "c", CandidacyTest.position("c", ""));
-    Map<String, String> members = last.membersAmong(Set.of("a", "b", "c", "f"), announced);
+    Map<String, String> members =
+        last.membersAmong(CandidacyTest.properties("c", "a", "b", "c", "f"), announced, uuid("d"));
     assertThat(members)
-        .containsExactlyInAnyOrderEntriesOf(Map.of("a", uuid("a"), "b", uuid("e"), "c", uuid("c")));
+        .containsExactlyInAnyOrderEntriesOf(Map.of("a", uuid("a"), "b", uuid("e"), "c", uuid("d")));
     Promotion with = last.with(members);
     assertThat(with.members()).isEqualTo(members);
     assertThat(with.with(last.members())).isEqualTo(last);
