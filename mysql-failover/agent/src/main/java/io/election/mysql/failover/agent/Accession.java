@@ -47,7 +47,7 @@ record Accession(
         electionTerm,
         last.membersAmong(this.properties, read.positions(), applied.uuid()));
     requireLease(electionTerm);
-    this.server.stopReplicating();
+    this.server.replication().end();
     require(this.registry.record(promotion), "another agent leads");
     requireLease(electionTerm);
     open(promotion);
@@ -58,10 +58,10 @@ record Accession(
     ServerState state = this.server.state();
     require(!state.receiver().runs(), "its receiver was started by someone else");
     if (!state.applying() && !state.executed().contains(state.received())) {
-      this.server.startApplier();
+      this.server.replication().startApplier();
     }
     long deadline = this.clock.getAsLong() + this.properties.applyTimeout().toNanos();
-    while (!this.server.awaitExecuted(state.received(), 1)) {
+    while (!this.server.replication().awaitExecuted(state.received(), 1)) {
       requireLease(electionTerm);
       require(
           this.clock.getAsLong() - deadline < 0,

@@ -319,8 +319,10 @@ final class Agent implements SmartLifecycle {
     show(new Status(Role.UNKNOWN, "it is being rebuilt from " + donor.server(), 0));
     this.standing.withdraw();
     this.registry.withdraw(this.properties.server());
-    this.server.rebuild(
-        address, this.properties.replicationUsername(), this.properties.replicationPassword());
+    this.server
+        .replication()
+        .rebuild(
+            address, this.properties.replicationUsername(), this.properties.replicationPassword());
   }
 
   /**

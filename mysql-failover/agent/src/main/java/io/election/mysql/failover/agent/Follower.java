@@ -118,7 +118,7 @@ final class Follower {
 
   /** Stops the receiver, so that what it ends with is no failure. */
   void stopReceiver() throws SQLException {
-    this.server.stopReceiver();
+    this.server.replication().stopReceiver();
     Progress before = this.progress;
     this.progress = new Progress(
         null, before.since(), false, before.failure(), GtidSet.EMPTY, null, before.own());
@@ -249,8 +249,10 @@ final class Follower {
         source.server(),
         source.term());
     this.announcer.announce(state, Position.MAY_RECEIVE, read);
-    this.server.follow(
-        address, this.properties.replicationUsername(), this.properties.replicationPassword());
+    this.server
+        .replication()
+        .follow(
+            address, this.properties.replicationUsername(), this.properties.replicationPassword());
     String failure = this.progress.failure();
     this.progress = new Progress(
         source, this.clock.getAsLong(), true, failure, GtidSet.EMPTY, null, GtidSet.EMPTY);

@@ -8,7 +8,6 @@ import io.election.Member;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -17,13 +16,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Hands over from the source to another server, so that nothing is lost. */
 final class HandOver {
-
-  /**
-   * How long the server may take to become read-only in a switch-over. The server itself gives up
-   * after a second, and this limit leaves time for its answer: a statement that the client has
-   * abandoned may still succeed.
-   */
-  private static final Duration DRAIN = Duration.ofMillis(1_500);
 
   private final AgentProperties properties;
   private final MysqlServer server;
@@ -123,7 +115,7 @@ final class HandOver {
    */
   private void drain() throws SQLException {
     try {
-      this.server.drain(DRAIN);
+      this.server.drain();
     } catch (SQLException ex) {
       throw new IllegalStateException(
           "%s could not be made read-only within a second (%s): wait for running statements and LOCK TABLES, or KILL them (performance_schema.metadata_locks)"

@@ -1,18 +1,13 @@
 package io.election.mysql.failover.agent;
 
-import io.election.mysql.failover.GtidSet;
-import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 
 /**
@@ -22,7 +17,7 @@ import java.util.function.LongSupplier;
 final class MysqlServer implements AutoCloseable {
 
   /** All connections except those of replicas and the current one. */
-  private static final String CLIENTS = """
+  static final String CLIENTS = """
       SELECT processlist_id FROM performance_schema.threads
       WHERE name = 'thread/sql/one_connection' AND processlist_id <> CONNECTION_ID()
           AND processlist_command NOT LIKE 'Binlog Dump%'
@@ -36,23 +31,8 @@ final class MysqlServer implements AutoCloseable {
   private static final String GUARDS =
       "SELECT processlist_id FROM performance_schema.threads WHERE " + Guard.RUNS;
 
-  /** The applier's threads that are in the middle of a transaction. */
-  private static final String APPLYING = """
-      SELECT processlist_id FROM performance_schema.threads JOIN (
-          SELECT thread_id FROM performance_schema.replication_applier_status_by_worker
-          WHERE applying_transaction <> ''
-          UNION ALL
-          SELECT thread_id FROM performance_schema.replication_applier_status_by_coordinator
-          WHERE processing_transaction <> '') AS applying USING (thread_id)
-      """;
-
-  private static final String APPLIERS = """
-      SELECT thread_id FROM performance_schema.replication_applier_status_by_coordinator
-      WHERE service_state = 'ON'
-      """;
-
   private static final String IS_NEW =
-      "SELECT COUNT(*) = 0 FROM information_schema.tables WHERE table_schema = 'mysql_failover' AND table_name = 'probe'";
+      "NOT EXISTS (SELECT * FROM information_schema.tables WHERE table_schema = 'mysql_failover' AND table_name = 'probe')";
 
   private static final List<String> TABLES = List.of(
       "CREATE DATABASE IF NOT EXISTS mysql_failover",
@@ -64,10 +44,18 @@ final class MysqlServer implements AutoCloseable {
       """,
       "CREATE TABLE IF NOT EXISTS mysql_failover.probe (id int NOT NULL PRIMARY KEY, number bigint NOT NULL)");
 
-  private static final int NET_TIMEOUT_SECONDS = 2;
+  /** The error codes for a table, or a database, that does not exist. */
+  private static final List<Integer> NO_TABLE = List.of(1146, 1049);
 
   /** The default time limit of a statement. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /**
+   * How long the server may take to become read-only in a switch-over. The server itself gives up
+   * after a second, and this limit leaves time for its answer: a statement that the client has
+   * abandoned may still succeed.
+   */
+  private static final Duration DRAIN = Duration.ofMillis(1_500);
 
   private final ServerConnection connection;
   private final Tls tls;
@@ -99,9 +87,9 @@ final class MysqlServer implements AutoCloseable {
     this.guard = new Guard(this.guardActsBy);
   }
 
-  /** Returns the rows of a query. */
-  <T> List<T> query(String query, ServerConnection.RowReader<T> reader) throws SQLException {
-    return this.connection.query(query, reader);
+  /** Returns what makes it a replica, on the same connection. */
+  Replication replication() {
+    return new Replication(this.connection, this.tls, this.clock);
   }
 
   /** Reads the state of the server, with one statement. */
@@ -111,7 +99,7 @@ final class MysqlServer implements AutoCloseable {
 
   /** Commits a transaction that is replicated. */
   void probe() throws SQLException {
-    execute(
+    this.connection.execute(
         "SET SESSION sql_log_bin = 1; INSERT INTO mysql_failover.probe VALUES (1, 1) ON DUPLICATE KEY UPDATE number = number + 1");
   }
 
@@ -129,9 +117,13 @@ final class MysqlServer implements AutoCloseable {
     if (!this.guard.counts()) {
       state();
     }
-    // The request may take effect even if its answer is lost.
-    this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
+    noteGuardActsBy(until);
     return inspect(this.guard.serving(until));
+  }
+
+  /** Notes a request that may take effect even if its answer is lost. */
+  private void noteGuardActsBy(long until) {
+    this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
   }
 
   private ServerState inspect(String guard) throws SQLException {
@@ -142,7 +134,7 @@ final class MysqlServer implements AutoCloseable {
         throw new SQLException(
             "the plugin clone is not loaded: plugin_load_add=mysql_clone.so", ex);
       }
-      if (ex.getErrorCode() == ServerConnection.NO_TABLE || ex.getErrorCode() == 1049) {
+      if (NO_TABLE.contains(ex.getErrorCode())) {
         return inspect(guard, "0"); // it has never replicated from a promoted server
       }
       close();
@@ -153,7 +145,7 @@ final class MysqlServer implements AutoCloseable {
 
   private ServerState inspect(String guard, String term) throws SQLException {
     ServerState state;
-    try (Statement statement = connection().createStatement();
+    try (Statement statement = this.connection.get().createStatement();
         ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();
       // Later than the tick: the guard acts early.
@@ -163,7 +155,7 @@ final class MysqlServer implements AutoCloseable {
     if (state.manager() == state.connection()) {
       this.managed = state.connection();
     } else if (state.manager() == this.managed) {
-      execute("KILL " + this.managed); // a lost connection of this agent
+      this.connection.kill(List.of(String.valueOf(this.managed))); // a lost one of this agent
     }
     return state;
   }
@@ -188,54 +180,6 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Stops the receiver, so that the server acknowledges nothing more to the source. Received
-   * transactions are still applied.
-   */
-  void stopReceiver() throws SQLException {
-    execute("STOP REPLICA IO_THREAD");
-  }
-
-  /** Starts the applier, if it was stopped. */
-  void startApplier() throws SQLException {
-    execute("START REPLICA SQL_THREAD");
-  }
-
-  /**
-   * Waits until the server has executed the given transactions.
-   *
-   * @return whether it has
-   */
-  boolean awaitExecuted(GtidSet transactions, int seconds) throws SQLException {
-    String wait = "SELECT WAIT_FOR_EXECUTED_GTID_SET('%s', %s)".formatted(transactions, seconds);
-    return query(wait, (row) -> row.getInt(1)).get(0) == 0;
-  }
-
-  /** Ends all replication, so that only clients can change the server. */
-  void stopReplicating() throws SQLException {
-    stopReplica();
-    execute("RESET REPLICA ALL");
-  }
-
-  /**
-   * Stops the receiver and the applier. If the receiver stopped in the middle of a transaction,
-   * MySQL waits a minute for the rest of it before it stops the applier. To avoid this, the partial
-   * transaction is rolled back; it will be received again.
-   */
-  private void stopReplica() throws SQLException {
-    stopReceiver();
-    if (end(APPLYING)) {
-      // If the applier were stopped before it notices the end of the thread, MySQL would still
-      // wait.
-      long deadline = this.clock.getAsLong() + this.connection.patience().toNanos();
-      while (!query(APPLIERS, (row) -> row.getLong(1)).isEmpty()
-          && this.clock.getAsLong() - deadline < 0) {
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
-      }
-    }
-    execute("STOP REPLICA");
-  }
-
-  /**
    * Lets clients write, with acknowledgements from the first transaction on, and records the
    * promotion in the data themselves, so that it is replicated with them.
    *
@@ -243,20 +187,14 @@ final class MysqlServer implements AutoCloseable {
    *     not notified again
    */
   void openForWrites(long term, String server, int acknowledging, long until) throws SQLException {
-    awaitAcknowledgements(acknowledging);
+    if (acknowledging > 0) {
+      this.connection.execute(Preconditions.setting(acknowledging));
+    }
     // The server is also read-only when it starts again without its agent.
-    execute("SET PERSIST_ONLY super_read_only = ON");
+    this.connection.execute("SET PERSIST_ONLY super_read_only = ON");
     open(until);
     noteTerm(term, server);
-    execute("SET GLOBAL read_only = OFF");
-  }
-
-  private void awaitAcknowledgements(int replicas) throws SQLException {
-    if (replicas > 0) {
-      execute(Preconditions.ofSource(replicas).entrySet().stream()
-          .map((each) -> "SET GLOBAL %s = %s".formatted(each.getKey(), each.getValue()))
-          .toArray(String[]::new));
-    }
+    this.connection.execute("SET GLOBAL read_only = OFF");
   }
 
   /**
@@ -266,16 +204,15 @@ final class MysqlServer implements AutoCloseable {
    */
   private void noteTerm(long term, String server) throws SQLException {
     List<String> statements = new ArrayList<>(List.of("SET SESSION sql_log_bin = 1"));
-    if (query(IS_NEW, (row) -> row.getBoolean(1)).get(0)) {
+    if (this.connection.is(IS_NEW)) {
       statements.addAll(TABLES);
     }
     statements.add(
         "INSERT INTO mysql_failover.promotion (term, server) VALUES (%s, '%s') ON DUPLICATE KEY UPDATE term = term"
-            .formatted(term, literal(server)));
+            .formatted(term, ServerConnection.literal(server)));
     ServerConnection writer = this.connection.another(Duration.ZERO);
-    String commits = "SELECT @@GLOBAL.gtid_owned REGEXP '#%s\\\\b'"
-        .formatted(
-            writer.query("SELECT CONNECTION_ID()", (row) -> row.getLong(1)).get(0));
+    String commits =
+        "@@GLOBAL.gtid_owned REGEXP '#%s\\\\b'".formatted(writer.value("CONNECTION_ID()"));
     Future<Void> noted = VitalThread.start("term", () -> {
       try (writer) {
         writer.execute(statements.toArray(String[]::new));
@@ -283,7 +220,7 @@ final class MysqlServer implements AutoCloseable {
       return null;
     });
     long deadline = this.clock.getAsLong() + this.connection.patience().toNanos();
-    while (!isDone(noted, 5) && !query(commits, (row) -> row.getBoolean(1)).get(0)) {
+    while (!VitalThread.isDone(noted, 5) && !this.connection.is(commits)) {
       if (this.clock.getAsLong() - deadline >= 0) {
         throw new SQLException("the term cannot be written");
       }
@@ -297,18 +234,17 @@ final class MysqlServer implements AutoCloseable {
    * on its way, another server may have become the source.
    */
   private void open(long until) throws SQLException {
-    List<Long> before = query(GUARDS, (row) -> row.getLong(1));
+    List<String> before = this.connection.query(GUARDS);
     Guard guard = new Guard(this.clock.getAsLong());
-    this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-    String clock = query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", (row) -> row.getString(1))
-        .get(0);
+    noteGuardActsBy(until);
+    String clock = this.connection.value("CAST(UTC_TIMESTAMP(6) AS CHAR)");
     long left = TimeUnit.NANOSECONDS.toMicros(until - this.clock.getAsLong());
     String micros =
         "(%s - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
-    execute(guard.opening(micros, CLIENTS));
+    this.connection.execute(guard.opening(micros, CLIENTS));
     this.guard = guard;
     this.guardActsBy = until;
-    end(before);
+    this.connection.kill(before);
   }
 
   /**
@@ -317,15 +253,12 @@ final class MysqlServer implements AutoCloseable {
    */
   void closeForWrites() throws SQLException {
     fenceWithoutAcknowledgements();
-    execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
+    this.connection.execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
     // Replicas that connected earlier would never acknowledge.
-    end(REPLICAS);
+    this.connection.kill(REPLICAS);
   }
 
-  /**
-   * Returns the instant, by the monotonic clock, by which the guard has acted if it is not notified
-   * again.
-   */
+  /** Returns when, by the monotonic clock, the guard has acted if it is not notified again. */
   long guardActsBy() {
     return this.guardActsBy;
   }
@@ -337,16 +270,15 @@ final class MysqlServer implements AutoCloseable {
    * @throws SQLException also if a connection holds a lock on tables
    */
   void drain() throws SQLException {
-    execute("SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
-    end(GUARDS);
-  }
-
-  /** Does the same as {@link #drain()}, with a different time limit for the answer. */
-  void drain(Duration patience) throws SQLException {
-    Connection connection = connection();
-    connection.setNetworkTimeout(Runnable::run, (int) patience.toMillis());
-    drain();
-    connection.setNetworkTimeout(Runnable::run, (int) this.connection.patience().toMillis());
+    Duration usual = this.connection.patience();
+    this.connection.answerWithin(DRAIN);
+    try {
+      this.connection.execute(
+          "SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
+      this.connection.kill(GUARDS);
+    } finally {
+      this.connection.answerWithin(usual);
+    }
   }
 
   /**
@@ -373,144 +305,36 @@ final class MysqlServer implements AutoCloseable {
   private void fence(long acknowledgementMillis) throws SQLException {
     ServerConnection door = this.connection.another(PATIENCE);
     try {
-      Long id = door.query("SELECT CONNECTION_ID()", (row) -> row.getLong(1)).get(0);
+      String id = door.value("CONNECTION_ID()");
       String isShut = Guard.DOOR.formatted("processlist_id = " + id);
       Future<Void> readOnly = VitalThread.start("door", () -> {
         // One request, which the server executes even if its agent is gone.
         door.execute("FLUSH TABLES WITH READ LOCK; SET GLOBAL super_read_only = ON; UNLOCK TABLES");
         return null;
       });
-      while (!isDone(readOnly, 5)
-          && !query("SELECT " + isShut, (row) -> row.getBoolean(1)).get(0)) {
+      while (!VitalThread.isDone(readOnly, 5) && !this.connection.is(isShut)) {
         // It has not reached the server yet.
       }
-      List<Long> clients = query(CLIENTS, (row) -> row.getLong(1));
+      List<String> clients = this.connection.query(CLIENTS);
       clients.remove(id);
-      end(clients);
-      if (!isDone(readOnly, acknowledgementMillis)) {
-        execute("SET GLOBAL rpl_semi_sync_source_enabled = IF(%s, 'OFF', 'ON')".formatted(isShut));
-        if (!isDone(readOnly, this.connection.patience().toMillis())) {
+      this.connection.kill(clients);
+      if (!VitalThread.isDone(readOnly, acknowledgementMillis)) {
+        this.connection.execute(
+            "SET GLOBAL rpl_semi_sync_source_enabled = IF(%s, 'OFF', 'ON')".formatted(isShut));
+        if (!VitalThread.isDone(readOnly, this.connection.patience().toMillis())) {
           throw new SQLException("a statement keeps the server from becoming read-only");
         }
       }
     } finally {
       door.abort(); // a request that is still waiting is still executed
     }
-    end(GUARDS);
+    this.connection.kill(GUARDS);
     endClients(); // those that have connected meanwhile
-  }
-
-  private static boolean isDone(Future<Void> task, long millis) throws SQLException {
-    try {
-      task.get(millis, TimeUnit.MILLISECONDS);
-      return true;
-    } catch (TimeoutException ex) {
-      return false;
-    } catch (ExecutionException ex) {
-      throw new SQLException(ex.getCause());
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-      throw new SQLException(ex);
-    }
   }
 
   /** Ends all connections except those of the server itself and of replicas. */
   void endClients() throws SQLException {
-    end(CLIENTS);
-  }
-
-  /** Kills the connections that a query finds, and returns whether there were any. */
-  private boolean end(String which) throws SQLException {
-    return end(query(which, (row) -> row.getLong(1)));
-  }
-
-  private boolean end(List<Long> connections) throws SQLException {
-    for (long connection : connections) {
-      try {
-        execute("KILL " + connection);
-      } catch (SQLException ex) {
-        if (ex.getErrorCode() != ServerConnection.NO_SUCH_CONNECTION) { // it is already gone
-          throw ex;
-        }
-      }
-    }
-    return !connections.isEmpty();
-  }
-
-  /**
-   * Replaces all data of this server by those of a source, with the clone plugin. The server then
-   * restarts, or stays down if no service manager restarts it.
-   *
-   * @throws SQLException if the clone failed; also if the server shut down
-   */
-  void rebuild(String address, String user, String password) throws SQLException {
-    stopReplica();
-    // A clone needs a server that is open to administrators. Those who write to it get no answer;
-    // most cannot, since they would hold up the clone.
-    awaitAcknowledgements(1);
-    execute("SET GLOBAL transaction_read_only = ON");
-    endClients();
-    execute("SET GLOBAL super_read_only = OFF");
-    // The duration of a clone depends on the amount of data.
-    try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
-      patient.execute(
-          "SET SESSION lock_wait_timeout = 60",
-          "SET GLOBAL clone_valid_donor_list = '%s'".formatted(literal(address)),
-          "SET GLOBAL clone_ssl_ca = '%s'".formatted(this.tls.ofServer()),
-          "RESET REPLICA ALL",
-          "CLONE INSTANCE FROM '%s'@'%s':%s IDENTIFIED BY '%s' %s"
-              .formatted(
-                  literal(user),
-                  host(address),
-                  port(address),
-                  literal(password),
-                  this.tls.ofClone()));
-    }
-  }
-
-  /**
-   * Replicates from a source, starting at this server's position. MySQL then discards transactions
-   * that were received but not applied, so the server may lack what it acknowledged until it has
-   * caught up.
-   */
-  void follow(String address, String user, String password) throws SQLException {
-    stopReplica();
-    execute(
-        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
-        "SET GLOBAL transaction_read_only = OFF", // a rebuild may have failed
-        // While a receiver waits for an unreachable source, it cannot be stopped for this long.
-        "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
-        """
-        CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %s, SOURCE_USER = '%s',
-            SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, %s,
-            SOURCE_CONNECT_RETRY = 1, SOURCE_RETRY_COUNT = 86400, SOURCE_HEARTBEAT_PERIOD = 1
-        """.formatted(
-                host(address),
-                port(address),
-                literal(user),
-                literal(password),
-                this.tls.ofReplication()),
-        "START REPLICA");
-  }
-
-  private static String host(String address) {
-    return literal(address.substring(0, address.lastIndexOf(':')));
-  }
-
-  private static String port(String address) {
-    return address.substring(address.lastIndexOf(':') + 1);
-  }
-
-  private static String literal(String text) {
-    return text.replace("\\", "\\\\").replace("'", "''");
-  }
-
-  private void execute(String... statements) throws SQLException {
-    this.connection.execute(statements);
-  }
-
-  private Connection connection() throws SQLException {
-    return this.connection.get();
+    this.connection.kill(CLIENTS);
   }
 
   /** Closes the connection at once and for good, even while another thread waits for an answer. */

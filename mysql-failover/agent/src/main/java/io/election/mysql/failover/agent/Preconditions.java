@@ -37,7 +37,7 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
    *
    * @param acknowledging the number of replicas that must acknowledge
    */
-  static Map<String, String> ofSource(int acknowledging) {
+  private static Map<String, String> ofSource(int acknowledging) {
     Map<String, String> settings = new LinkedHashMap<>();
     settings.put("rpl_semi_sync_source_timeout", "4294967295");
     // Without this, a source with too few replicas would not wait for them.
@@ -45,6 +45,13 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
     settings.put("rpl_semi_sync_source_wait_for_replica_count", Integer.toString(acknowledging));
     settings.put("rpl_semi_sync_source_enabled", "ON");
     return settings;
+  }
+
+  /** Returns the statements that make these settings. */
+  static String[] setting(int acknowledging) {
+    return ofSource(acknowledging).entrySet().stream()
+        .map((each) -> "SET GLOBAL %s = %s".formatted(each.getKey(), each.getValue()))
+        .toArray(String[]::new);
   }
 
   /** Returns all that is required of an open source. */

@@ -17,11 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ServerConnection implements AutoCloseable {
 
-  /** The error code for a table that does not exist. */
-  static final int NO_TABLE = 1146;
-
   /** The error code of a KILL for a connection that no longer exists. */
-  static final int NO_SUCH_CONNECTION = 1094;
+  private static final int NO_SUCH_CONNECTION = 1094;
 
   private final String url;
   private final String user;
@@ -41,13 +38,6 @@ final class ServerConnection implements AutoCloseable {
     this.user = user;
     this.password = password;
     this.patience = patience;
-  }
-
-  /** Reads a row. */
-  @FunctionalInterface
-  interface RowReader<T> {
-
-    T read(ResultSet row) throws SQLException;
   }
 
   /**
@@ -71,21 +61,29 @@ final class ServerConnection implements AutoCloseable {
     }
   }
 
-  /** Returns the rows of a query. */
-  <T> List<T> query(String query, RowReader<T> reader) throws SQLException {
-    List<T> rows = new ArrayList<>();
+  /** Returns the first column of the rows of a query. */
+  List<String> query(String query) throws SQLException {
+    List<String> rows = new ArrayList<>();
     try (Statement statement = get().createStatement();
         ResultSet row = statement.executeQuery(query)) {
       while (row.next()) {
-        rows.add(reader.read(row));
+        rows.add(row.getString(1));
       }
       return rows;
     } catch (SQLException ex) {
-      if (ex.getErrorCode() != NO_TABLE) {
-        close();
-      }
+      close();
       throw ex;
     }
+  }
+
+  /** Returns the value of an expression. */
+  String value(String expression) throws SQLException {
+    return query("SELECT " + expression).get(0);
+  }
+
+  /** Returns whether a condition is true. */
+  boolean is(String condition) throws SQLException {
+    return "1".equals(value(condition));
   }
 
   /** Executes statements until one fails. */
@@ -95,11 +93,34 @@ final class ServerConnection implements AutoCloseable {
         statement.execute(sql);
       }
     } catch (SQLException ex) {
-      if (ex.getErrorCode() != NO_SUCH_CONNECTION) {
-        close();
-      }
+      close();
       throw ex;
     }
+  }
+
+  /** Kills the connections that a query finds, and returns whether there were any. */
+  boolean kill(String which) throws SQLException {
+    return kill(query(which));
+  }
+
+  /** Kills connections, and returns whether there were any. */
+  boolean kill(List<String> connections) throws SQLException {
+    for (String each : connections) {
+      try (Statement statement = get().createStatement()) {
+        statement.execute("KILL " + each);
+      } catch (SQLException ex) {
+        if (ex.getErrorCode() != NO_SUCH_CONNECTION) { // it is already gone
+          close();
+          throw ex;
+        }
+      }
+    }
+    return !connections.isEmpty();
+  }
+
+  /** Returns a text as it stands between quotes in a statement. */
+  static String literal(String text) {
+    return text.replace("\\", "\\\\").replace("'", "''");
   }
 
   /** Returns the connection, connecting first if there is none. */

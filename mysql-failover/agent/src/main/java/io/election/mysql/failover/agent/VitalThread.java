@@ -1,8 +1,12 @@
 package io.election.mysql.failover.agent;
 
+import java.sql.SQLException;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,5 +47,20 @@ final class VitalThread {
     thread.setDaemon(true);
     thread.start();
     return started;
+  }
+
+  /** Waits for a task, and returns whether it is done. */
+  static boolean isDone(Future<Void> task, long millis) throws SQLException {
+    try {
+      task.get(millis, TimeUnit.MILLISECONDS);
+      return true;
+    } catch (TimeoutException ex) {
+      return false;
+    } catch (ExecutionException ex) {
+      throw new SQLException(ex.getCause());
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new SQLException(ex);
+    }
   }
 }

@@ -54,7 +54,7 @@ class DoorIT {
     long until = System.nanoTime() + silence.toNanos();
     this.agent.openForWrites(1, "a", 1, until);
     try (MysqlServer other = this.replica.managed()) {
-      other.follow(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
+      other.replication().follow(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
     }
     patiently().until(() -> this.agent.state().acknowledging() == 1);
     patiently().until(() -> ServerGuardIT.ticks(this.source) > 0);
@@ -120,7 +120,9 @@ class DoorIT {
       this.replica.execute("STOP REPLICA IO_THREAD");
       assumeTrue(this.source.cutOffFrom(this.replica), "no packet filter");
       Future<Void> rebuilt = VitalThread.start("rebuild", () -> {
-        this.agent.rebuild(this.replica.host() + ":3306", "replica", ReplicationSet.PASSWORD);
+        this.agent
+            .replication()
+            .rebuild(this.replica.host() + ":3306", "replica", ReplicationSet.PASSWORD);
         return null;
       });
       patiently()

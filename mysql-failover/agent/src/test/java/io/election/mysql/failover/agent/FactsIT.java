@@ -182,7 +182,9 @@ class FactsIT {
   void aBackupOfTheSourceUnderTheNameOfAReplicaDoesNotCount() throws Exception {
     stopAgent(this.replica);
     try (MysqlServer server = this.replica.managed()) {
-      server.rebuild(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
+      server
+          .replication()
+          .rebuild(this.source.host() + ":3306", "replica", ReplicationSet.PASSWORD);
     } catch (SQLException ex) {
       // It shuts down.
     }

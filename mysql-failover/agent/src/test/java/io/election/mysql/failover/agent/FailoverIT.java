@@ -591,7 +591,7 @@ class FailoverIT {
     try (MysqlServer server = replica.managed()) {
       patiently().until(() -> server.state().received().contains(written));
       assertThat(server.state().receiver().received().contains(proof)).isTrue();
-      server.follow(source.host() + ":3306", "replica", "wrong");
+      server.replication().follow(source.host() + ":3306", "replica", "wrong");
       assertThat(server.state().received().contains(written)).isFalse();
       assertThat(server.state().receiver().received().contains(proof)).isFalse();
     }

@@ -267,7 +267,9 @@ enum Fault {
         set.agents.get(name).close();
         set.rebuilt.put(name, System.nanoTime());
         try (MysqlServer server = set.set.get(name).managed()) {
-          server.rebuild(set.set.get(source).host() + ":3306", "replica", ReplicationSet.PASSWORD);
+          server
+              .replication()
+              .rebuild(set.set.get(source).host() + ":3306", "replica", ReplicationSet.PASSWORD);
         } catch (SQLException ex) {
           // It shuts down.
         }

@@ -59,7 +59,7 @@ class SourceDutyTest {
         .containsExactly(Status.Role.WAITING);
     assertThat(duty.failure()).isEqualTo("its last decision was not to stand");
     verify(this.registry, never()).record(any());
-    verify(this.server, never()).stopReplicating();
+    verify(this.server, never()).replication();
     verify(this.server).fence();
     verify(this.standing).withdraw();
     verify(this.election).lostLeader();

@@ -115,10 +115,12 @@ class TlsIT {
   }
 
   private static void follow(MysqlServer server, AgentProperties properties) throws SQLException {
-    server.follow(
-        properties.address("a"),
-        properties.replicationUsername(),
-        properties.replicationPassword());
+    server
+        .replication()
+        .follow(
+            properties.address("a"),
+            properties.replicationUsername(),
+            properties.replicationPassword());
   }
 
   private void assertReplicates(AgentProperties properties, String columns) throws SQLException {
@@ -152,10 +154,12 @@ class TlsIT {
 
   private void rebuild(AgentProperties properties) throws SQLException {
     try (MysqlServer server = replica(properties)) {
-      server.rebuild(
-          properties.address("a"),
-          properties.replicationUsername(),
-          properties.replicationPassword());
+      server
+          .replication()
+          .rebuild(
+              properties.address("a"),
+              properties.replicationUsername(),
+              properties.replicationPassword());
     }
   }
 
