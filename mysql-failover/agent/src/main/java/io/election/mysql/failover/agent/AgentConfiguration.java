@@ -24,6 +24,7 @@ import org.springframework.core.env.Environment;
   AgentMetrics.class,
   Announcer.class,
   CommandPort.class,
+  FirstRecord.class,
   Rehearsal.class,
   SourceDuty.class
 })

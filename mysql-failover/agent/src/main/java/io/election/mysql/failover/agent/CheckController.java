@@ -5,8 +5,6 @@ import io.election.store.LeaseStoreException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -15,23 +13,14 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** HTTP checks for load balancers, and commands for operators, which come by {@link CommandPort}. */
+/**
+ * HTTP checks for load balancers, and commands for operators, which come by {@link CommandPort}. A
+ * command is answered with 202, with 409 and the reason if this server cannot obey it now, or with
+ * 503 if etcd did not answer.
+ */
 @RestController
-class CheckController {
-
-  private static final Logger log = LoggerFactory.getLogger(CheckController.class);
-
-  private final Agent agent;
-  private final SourceDuty duty;
-  private final Rehearsal rehearsal;
-  private final Registry registry;
-
-  CheckController(Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry) {
-    this.agent = agent;
-    this.duty = duty;
-    this.rehearsal = rehearsal;
-    this.registry = registry;
-  }
+record CheckController(
+    Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry, FirstRecord first) {
 
   /**
    * The answer to a check.
@@ -42,34 +31,31 @@ class CheckController {
    */
   record Check(Role role, String reason, long lagSeconds, String failover, String administrators) {}
 
-  private Check check(Status status) {
-    return new Check(
-        status.role(),
-        status.reason(),
-        status.lagSeconds(),
-        this.rehearsal.problem(),
-        this.duty.administrators());
+  private ResponseEntity<Check> answer(Status status, boolean usable) {
+    return ResponseEntity.status(usable ? 200 : 503)
+        .body(new Check(
+            status.role(),
+            status.reason(),
+            status.lagSeconds(),
+            this.rehearsal.problem(),
+            this.duty.administrators()));
   }
 
   /** Answers 200 if the server is the source, 503 otherwise. */
   @GetMapping("/check")
   ResponseEntity<Check> source() {
     Status status = this.agent.status();
-    return ResponseEntity.status(status.role() == Role.SOURCE ? 200 : 503).body(check(status));
+    return answer(status, status.role() == Role.SOURCE);
   }
 
   /** Answers 200 if the server is a replica whose lag is at most the allowed one, 503 otherwise. */
   @GetMapping("/check/replica")
   ResponseEntity<Check> replica(@RequestParam(defaultValue = "10") long maxLag) {
     Status status = this.agent.status();
-    boolean usable = status.role() == Role.REPLICA && status.lagSeconds() <= maxLag;
-    return ResponseEntity.status(usable ? 200 : 503).body(check(status));
+    return answer(status, status.role() == Role.REPLICA && status.lagSeconds() <= maxLag);
   }
 
-  /**
-   * Makes another server the source once it has caught up. Answers 202 if the source was handed
-   * over, or 409 with the reason if this server is still the source, or was not the source.
-   */
+  /** Makes another server the source once it has caught up. */
   @PostMapping("/switch-over")
   CompletableFuture<ResponseEntity<String>> switchOver(@RequestBody SwitchOver request) {
     return this.duty
@@ -81,22 +67,17 @@ class CheckController {
   /** The server that becomes the source. */
   record SwitchOver(String to) {}
 
-  /**
-   * Replaces all data of a refused server by those of the source. Answers 202, or 409 with the
-   * reason.
-   */
+  /** Replaces all data of a refused server by those of the source. */
   @PostMapping("/rebuild")
   ResponseEntity<String> rebuild(@RequestBody Map<String, String> none) {
     this.agent.rebuild();
     return ResponseEntity.accepted().build();
   }
 
-  /**
-   * Makes this server the first source of its set. Answers 202, or 409 with the reason.
-   */
+  /** Makes this server the first source of its set. */
   @PostMapping("/initialize")
-  ResponseEntity<String> initialize(@RequestBody Initialize request) throws Exception {
-    this.agent.initialize(request.acknowledging());
+  ResponseEntity<String> initialize(@RequestBody Initialize request) throws LeaseStoreException {
+    this.first.write(request.acknowledging());
     return ResponseEntity.accepted().build();
   }
 
@@ -105,36 +86,32 @@ class CheckController {
 
   /**
    * Pauses the set for maintenance: until {@code /resume}, no server is promoted, and no source
-   * gives up because replicas are missing. Answers 202, or 503 if that is not known to be stored.
+   * gives up because replicas are missing.
    */
   @PostMapping("/pause")
-  ResponseEntity<String> pause(@RequestBody Pause request) {
+  ResponseEntity<String> pause(@RequestBody Pause request) throws LeaseStoreException {
     String reason = request.reason();
-    return note(reason == null || reason.isBlank() ? "no reason given" : reason);
-  }
-
-  /** Answers a command that this server cannot obey now. */
-  @ExceptionHandler
-  ResponseEntity<String> refuse(IllegalStateException ex) {
-    return ResponseEntity.status(409).body(ex.getMessage());
+    this.registry.pause(reason == null || reason.isBlank() ? "no reason given" : reason);
+    return ResponseEntity.accepted().build();
   }
 
   /** Why the set is paused. */
   record Pause(@Nullable String reason) {}
 
-  /** Ends a pause. Answers 202, or 503 if that is not known to be stored. */
+  /** Ends a pause. */
   @PostMapping("/resume")
-  ResponseEntity<String> resume(@RequestBody Map<String, String> none) {
-    return note("");
+  ResponseEntity<String> resume(@RequestBody Map<String, String> none) throws LeaseStoreException {
+    this.registry.pause("");
+    return ResponseEntity.accepted().build();
   }
 
-  private ResponseEntity<String> note(String reason) {
-    try {
-      this.registry.pause(reason);
-      log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
-      return ResponseEntity.accepted().build();
-    } catch (LeaseStoreException ex) {
-      return ResponseEntity.status(503).body(ex.getMessage());
-    }
+  @ExceptionHandler
+  ResponseEntity<String> refuse(IllegalStateException ex) {
+    return ResponseEntity.status(409).body(ex.getMessage());
+  }
+
+  @ExceptionHandler
+  ResponseEntity<String> refuse(LeaseStoreException ex) {
+    return ResponseEntity.status(503).body(ex.getMessage());
   }
 }

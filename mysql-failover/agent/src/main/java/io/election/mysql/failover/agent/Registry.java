@@ -17,6 +17,8 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What the agents of a set write to etcd: the record of the last promotion, and the position of each
@@ -24,6 +26,8 @@ import java.util.stream.Stream;
  * written before a read is never missed. Thread-safe.
  */
 final class Registry implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(Registry.class);
 
   /**
    * What was read at one instant.
@@ -126,6 +130,7 @@ final class Registry implements AutoCloseable {
    */
   void pause(String reason) throws LeaseStoreException {
     this.fence.send(TxnRequest.newBuilder().addSuccess(put(this.pause, reason)).build());
+    log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
   }
 
   /** Returns why the set was paused when it was last read; empty if it was not. */

@@ -159,7 +159,7 @@ class BadInputIT {
   private boolean isInitialized() throws Exception {
     ConfigurableApplicationContext first = this.agents.get("a");
     if (first.getBean(Registry.class).read().last().isEmpty()) {
-      first.getBean(Agent.class).initialize(1);
+      first.getBean(FirstRecord.class).write(1);
     }
     return true;
   }
@@ -237,11 +237,11 @@ class BadInputIT {
     SERVERS.forEach(this::start);
     awaitStatus("b", Role.WAITING, "no promotion was ever recorded", "POST /initialize");
     assertThatNobodyIsPromoted();
-    Agent first = this.agents.get("a").getBean(Agent.class);
-    assertThatThrownBy(() -> first.initialize(3))
+    FirstRecord first = this.agents.get("a").getBean(FirstRecord.class);
+    assertThatThrownBy(() -> first.write(3))
         .hasMessageContaining("between 1 and the number of replicas, which is 2");
-    first.initialize(1);
-    assertThatThrownBy(() -> first.initialize(1))
+    first.write(1);
+    assertThatThrownBy(() -> first.write(1))
         .hasMessageContaining("has a record of promotions already");
     awaitStatus("a", Role.SOURCE);
     awaitStatus("b", Role.REFUSED, "transactions that the source lacks");

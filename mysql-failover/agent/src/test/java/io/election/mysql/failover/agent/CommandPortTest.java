@@ -53,6 +53,7 @@ class CommandPortTest {
   private static Agent agent = mock();
   private static SourceDuty duty = mock();
   private static Registry registry = mock();
+  private static FirstRecord first = mock();
 
   private final int commands = TestServer.freePort();
   private final int checks = TestServer.freePort();
@@ -94,6 +95,11 @@ class CommandPortTest {
     SourceDuty duty() {
       return duty;
     }
+
+    @Bean
+    FirstRecord first() {
+      return first;
+    }
   }
 
   @BeforeEach
@@ -101,6 +107,7 @@ class CommandPortTest {
     agent = mock();
     duty = mock();
     registry = mock();
+    first = mock();
     when(agent.status()).thenReturn(new Status(Status.Role.SOURCE, "", 0));
     when(duty.switchOver("b")).thenReturn(CompletableFuture.completedFuture("b is the source"));
   }
@@ -153,6 +160,8 @@ class CommandPortTest {
     verify(registry).pause("no reason given");
     assertThat(command("/resume", "{}", headers)).isEqualTo(202);
     verify(registry).pause("");
+    assertThat(command("/initialize", "{\"acknowledging\":2}", headers)).isEqualTo(202);
+    verify(first).write(2);
     doThrow(new LeaseStoreException("etcd is gone")).when(registry).pause("");
     assertThat(command("/resume", "{}", headers)).isEqualTo(503);
   }

@@ -48,7 +48,7 @@ final class LocalAgents implements AutoCloseable {
   /** Makes the server a the first source, once its agent has published its position. */
   void initialize(int acknowledging) {
     patiently().ignoreExceptions().until(() -> {
-      bean("a", Agent.class).initialize(acknowledging);
+      bean("a", FirstRecord.class).write(acknowledging);
       return true;
     });
   }
