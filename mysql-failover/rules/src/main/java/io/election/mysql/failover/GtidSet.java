@@ -1,5 +1,6 @@
 package io.election.mysql.failover;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -7,6 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +34,8 @@ public final class GtidSet {
 
   private static final Pattern NUMBERS =
       Pattern.compile("([0-9]{1,19})(?:\\s*-\\s*([0-9]{1,19}))?");
+
+  private static final BigInteger GREATEST = BigInteger.valueOf(Long.MAX_VALUE - 1);
 
   /** The origin of transactions. */
   private record Origin(String uuid, String tag) implements Comparable<Origin> {
@@ -69,8 +73,7 @@ public final class GtidSet {
    *
    * @param text the set; blank for the empty set
    * @return the set
-   * @throws IllegalArgumentException if the text is not a GTID set; the message contains what was
-   *     found and what is allowed
+   * @throws IllegalArgumentException if the text is not a GTID set
    */
   public static GtidSet parse(String text) {
     TreeMap<Origin, List<Interval>> found = new TreeMap<>();
@@ -84,57 +87,37 @@ public final class GtidSet {
   }
 
   private static void parse(String part, Map<Origin, List<Interval>> found) {
-    String[] fields = part.split(":", -1);
-    for (int i = 0; i < fields.length; i++) {
-      fields[i] = fields[i].strip();
-    }
-    if (!UUID.matcher(fields[0]).matches()) {
-      throw invalid(fields[0], part, "a UUID such as 3e11fa47-71ca-11e1-9e33-c80aa9429562");
-    }
-    if (fields.length == 1) {
-      throw invalid("", part, "numbers of transactions after the UUID, such as :1-5");
-    }
-    String uuid = fields[0].toLowerCase(Locale.ROOT);
-    Origin origin = new Origin(uuid, "");
-    boolean numbers = true;
+    String[] fields = part.split("\\s*:\\s*", -1);
+    Origin origin = new Origin(fields[0].toLowerCase(Locale.ROOT), "");
+    boolean numbers = false;
     for (int i = 1; i < fields.length; i++) {
       if (TAG.matcher(fields[i]).matches()) {
-        if (i > 1 && !numbers) {
-          throw invalid(fields[i], part, "numbers of transactions after the tag");
-        }
-        origin = new Origin(uuid, fields[i].toLowerCase(Locale.ROOT));
+        require(i == 1 || numbers, part);
+        origin = new Origin(origin.uuid(), fields[i].toLowerCase(Locale.ROOT));
         numbers = false;
       } else {
         found.computeIfAbsent(origin, (any) -> new ArrayList<>()).add(interval(fields[i], part));
         numbers = true;
       }
     }
-    if (!numbers) {
-      throw invalid("", part, "numbers of transactions after the tag");
-    }
+    require(UUID.matcher(fields[0]).matches() && numbers, part);
   }
 
   private static Interval interval(String field, String part) {
-    var matcher = NUMBERS.matcher(field);
-    if (!matcher.matches()) {
-      throw invalid(field, part, "a number, two numbers such as 1-5, or a tag");
-    }
-    try {
-      long first = Long.parseLong(matcher.group(1));
-      String end = matcher.group(2);
-      long last = end != null ? Long.parseLong(end) : first;
-      if (first >= 1 && last >= first && last < Long.MAX_VALUE) {
-        return new Interval(first, last);
-      }
-    } catch (NumberFormatException ex) {
-      // Too large.
-    }
-    throw invalid(field, part, "ascending numbers from 1 to 2^63 - 2");
+    Matcher matcher = NUMBERS.matcher(field);
+    require(matcher.matches(), part);
+    String end = matcher.group(2);
+    BigInteger first = new BigInteger(matcher.group(1));
+    BigInteger last = end != null ? new BigInteger(end) : first;
+    require(
+        first.signum() > 0 && last.compareTo(first) >= 0 && last.compareTo(GREATEST) <= 0, part);
+    return new Interval(first.longValue(), last.longValue());
   }
 
-  private static IllegalArgumentException invalid(String found, String part, String expected) {
-    return new IllegalArgumentException(
-        "'%s' is not a GTID set: found '%s' instead of %s".formatted(part, found, expected));
+  private static void require(boolean valid, String part) {
+    if (!valid) {
+      throw new IllegalArgumentException("'" + part + "' is not a GTID set");
+    }
   }
 
   private static List<Interval> merged(List<Interval> intervals) {
@@ -231,16 +214,6 @@ public final class GtidSet {
     TreeMap<Origin, List<Interval>> found = new TreeMap<>(this.intervals);
     found.keySet().removeIf((each) -> !each.uuid().equals(uuid.toLowerCase(Locale.ROOT)));
     return new GtidSet(found);
-  }
-
-  /**
-   * Returns whether the set contains a transaction that originated on the given server.
-   *
-   * @param uuid the {@code server_uuid}; case does not matter
-   */
-  public boolean hasOrigin(String uuid) {
-    String wanted = uuid.toLowerCase(Locale.ROOT);
-    return this.intervals.keySet().stream().anyMatch((origin) -> origin.uuid().equals(wanted));
   }
 
   /** Returns whether the set is empty. */

@@ -8,6 +8,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class GtidSetTest {
 
@@ -41,32 +42,32 @@ class GtidSetTest {
   }
 
   @ParameterizedTest
-  @CsvSource(delimiter = '|', textBlock = """
-      A | numbers of transactions after the UUID
-      A:0 | ascending numbers from 1 to 2^63 - 2
-      A:5-3 | ascending numbers
-      A:9223372036854775807 | ascending numbers
-      A:99999999999999999999 | a number, two numbers
-      A:1-2-3 | a number, two numbers
-      A:tag | numbers of transactions after the tag
-      A:tag:other:1 | numbers of transactions after the tag
-      A::1 | a number, two numbers
-      A:-1 | a number, two numbers
-      A:9tag:1 | a number, two numbers
-      A:1 2 | a number, two numbers
-      A:1-2 3 | a number, two numbers
-      A:ta g:1 | a number, two numbers such as 1-5, or a tag
-      A:ta\u212a:1 | a number, two numbers such as 1-5, or a tag
-      A:x23456789012345678901234567890123:1 | a number, two numbers such as 1-5, or a tag
-      A B:1 | a UUID
-      server:1-5 | a UUID
-      null | a UUID
-      """)
-  void whatIsNoSetIsRefusedWithWhatIsExpected(String text, String expected) {
+  @ValueSource(
+      strings = {
+        "A",
+        "A:0",
+        "A:5-3",
+        "A:9223372036854775807",
+        "A:99999999999999999999",
+        "A:1-2-3",
+        "A:tag",
+        "A:tag:other:1",
+        "A::1",
+        "A:-1",
+        "A:9tag:1",
+        "A:1 2",
+        "A:1-2 3",
+        "A:ta g:1",
+        "A:ta\u212a:1",
+        "A:x23456789012345678901234567890123:1",
+        "A B:1",
+        "server:1-5",
+        "null"
+      })
+  void whatIsNoSetIsRefused(String text) {
     assertThatThrownBy(() -> set(text))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("is not a GTID set: found '")
-        .hasMessageContaining(expected);
+        .hasMessageContaining("is not a GTID set");
   }
 
   @Test

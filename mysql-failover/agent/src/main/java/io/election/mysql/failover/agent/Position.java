@@ -86,7 +86,7 @@ record Position(
     GtidSet since = this.received.subtract(last.position());
     GtidSet surplus = GtidSet.EMPTY;
     if (!last.uuid().equals(this.uuid)) {
-      surplus = since.hasOrigin(last.uuid()) ? since.ofOrigin(this.uuid) : since;
+      surplus = since.ofOrigin(last.uuid()).isEmpty() ? since : since.ofOrigin(this.uuid);
     }
     return new Succession.Position(
         this.server,
