@@ -4,22 +4,14 @@ import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.sql.SQLException;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Describes failures of logins, with their remedies. */
 final class Refusals {
 
-  /** Access denied; the code depends on the authentication method. */
-  private static final int ACCESS_DENIED = 1045;
-
-  private static final int ACCESS_DENIED_WITHOUT_PASSWORD = 1698;
-
-  private static final int ACCOUNT_LOCKED = 3118;
-
-  /** An expired password: the server refuses statements, or the login. */
-  private static final int MUST_CHANGE_PASSWORD = 1820;
-
-  private static final int PASSWORD_EXPIRED = 1862;
+  /** Access denied, with and without a password; a locked account; an expired password. */
+  private static final Set<Integer> CODES = Set.of(1045, 1698, 3118, 1820, 1862);
 
   private Refusals() {}
 
@@ -29,23 +21,12 @@ final class Refusals {
    * @param properties the properties that contain the credentials
    */
   static SQLException explain(SQLException failure, String server, String user, String properties) {
-    String remedy = switch (failure.getErrorCode()) {
-      case ACCESS_DENIED, ACCESS_DENIED_WITHOUT_PASSWORD ->
-        "compare " + properties + " with the user on the server";
-      case ACCOUNT_LOCKED -> "ALTER USER '%s'@'…' ACCOUNT UNLOCK on the server".formatted(user);
-      case MUST_CHANGE_PASSWORD, PASSWORD_EXPIRED ->
-        "ALTER USER '%s'@'…' PASSWORD EXPIRE NEVER on the server, or give it a new password and change %s"
-            .formatted(user, properties);
-      default -> "";
-    };
-    return remedy.isEmpty()
-        ? failure
-        : new SQLException(
-            "%s rejects the login of '%s' (%s): %s"
-                .formatted(server.replaceAll("\\?.*", ""), user, failure.getMessage(), remedy),
-            failure.getSQLState(),
-            failure.getErrorCode(),
-            failure);
+    return CODES.contains(failure.getErrorCode())
+        ? new SQLException(
+            "%s rejects the login of '%s' (%s): compare %s with the user on the server, or ALTER USER '%2$s'@'…' ACCOUNT UNLOCK PASSWORD EXPIRE NEVER"
+                .formatted(server.replaceAll("\\?.*", ""), user, failure.getMessage(), properties),
+            failure)
+        : failure;
   }
 
   /** Returns the message of a failure, in one line. */
