@@ -1,20 +1,19 @@
 package io.election.mysql.failover.agent;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
-import java.security.cert.Certificate;
-import java.security.cert.CertificateFactory;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.ssl.pem.PemSslStoreBundle;
+import org.springframework.boot.ssl.pem.PemSslStoreDetails;
 
 /**
  * Settings of connections from this server and its agent to other servers.
@@ -84,16 +83,14 @@ record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
   }
 
   private static String store(Path ca) {
-    try (InputStream in = Files.newInputStream(ca)) {
-      KeyStore store = KeyStore.getInstance("PKCS12");
-      store.load(null, null);
-      for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
-        store.setCertificateEntry("authority-" + store.size(), each);
-      }
+    try {
+      PemSslStoreDetails certificates =
+          PemSslStoreDetails.forCertificate(ca.toUri().toString());
+      KeyStore store = new PemSslStoreBundle(null, certificates).getTrustStore();
       Path file = Files.createTempFile("authorities", ".p12");
       file.toFile().deleteOnExit();
       try (OutputStream out = Files.newOutputStream(file)) {
-        store.store(out, STORE_PASSWORD.toCharArray());
+        Objects.requireNonNull(store).store(out, STORE_PASSWORD.toCharArray());
       }
       return file.toUri().toString();
     } catch (IOException | GeneralSecurityException ex) {
