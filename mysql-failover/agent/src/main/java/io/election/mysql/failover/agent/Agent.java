@@ -15,6 +15,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 
@@ -253,14 +254,7 @@ final class Agent implements SmartLifecycle {
       // source lacks.
       status = new Status(
           Role.WAITING,
-          "%s leads but has not promoted its server yet (the election is in term %s, and the last promotion was recorded in term %s)"
-                  .formatted(
-                      leader.get(),
-                      this.election.term().isPresent()
-                          ? this.election.term().getAsLong()
-                          : "unknown",
-                      read.last().isPresent() ? read.electionTerm() : "none")
-              + failure(),
+          leader.get() + " leads but has not promoted its server yet" + failure(),
           state.lagSeconds());
     } else {
       this.rehearsal.look(read);
@@ -330,11 +324,9 @@ final class Agent implements SmartLifecycle {
     this.standing.show(Rehearsal.show(this.properties.server(), status));
     if (before.role() != status.role() || !before.reason().equals(status.reason())) {
       String reason = status.reason().isEmpty() ? "" : ": " + status.reason();
-      if (status.role() == Role.REFUSED || status.role() == Role.UNKNOWN) {
-        log.warn("{} is {}{}", this.properties.server(), status.role(), reason);
-      } else {
-        log.info("{} is {}{}", this.properties.server(), status.role(), reason);
-      }
+      boolean out = status.role() == Role.REFUSED || status.role() == Role.UNKNOWN;
+      log.atLevel(out ? Level.WARN : Level.INFO)
+          .log("{} is {}{}", this.properties.server(), status.role(), reason);
     }
   }
 

@@ -141,6 +141,12 @@ record Fence(
         : remaining();
   }
 
+  /** Returns whether the lease was renewed lately, so that there is time to wait for etcd. */
+  boolean canWait() {
+    Duration lately = this.settings.renewInterval().multipliedBy(2);
+    return remaining().compareTo(this.settings.leaseDuration().minus(lately)) > 0;
+  }
+
   /** Returns whether this node leads with enough time left in its lease to fence its server. */
   boolean leads(long term) {
     return this.election

@@ -37,9 +37,6 @@ class SourceDuty {
   /** How long a source accepts writes while too few replicas acknowledge. */
   private static final long UNACKNOWLEDGED_NANOS = 10 * INTERVAL_NANOS;
 
-  /** How long the command that kills the server may take. */
-  private static final Duration KILL = Duration.ofSeconds(2);
-
   /** The time limit for each statement of a check of the source. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
@@ -50,15 +47,10 @@ class SourceDuty {
   private final Announcer announcer;
   private final Rehearsal rehearsal;
   private final ElectionOperations election;
-
-  private final LeaseSettings settings;
   private final LongSupplier clock;
   private final Fence fence;
-
   private final HandOver handOver;
-
   private final Accession accession;
-
   private final Semaphore ends = new Semaphore(0);
 
   private volatile @Nullable Status status;
@@ -92,10 +84,9 @@ class SourceDuty {
     this.announcer = announcer;
     this.rehearsal = rehearsal;
     this.election = election;
-    this.settings = settings;
     this.clock = clock;
     this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
-    KillCommand kill = new KillCommand(properties.killServer(), KILL);
+    KillCommand kill = new KillCommand(properties.killServer(), Duration.ofSeconds(2));
     this.fence = new Fence(properties.server(), server, election, settings, kill, clock);
     this.accession = new Accession(
         properties, server, registry, standing, announcer, election, this.fence, clock);
@@ -205,7 +196,7 @@ class SourceDuty {
   private String hold(Promotion promoted, Probe probe, long began) throws Exception {
     Promotion promotion = promoted;
     long looked = began;
-    while (!this.ends.tryAcquire(untilNextStep(looked), TimeUnit.NANOSECONDS)) {
+    while (!this.ends.tryAcquire(INTERVAL_NANOS / 10, TimeUnit.NANOSECONDS)) {
       if (!this.fence.leads(promotion.electionTerm())) {
         return "its agent no longer leads, or could not renew its lease in time";
       }
@@ -254,13 +245,7 @@ class SourceDuty {
    */
   private Promotion announce(Promotion promotion) throws Exception {
     ServerState state = this.state;
-    Duration fresh =
-        this.settings.leaseDuration().minus(this.settings.renewInterval().multipliedBy(2));
-    if (state == null
-        || this.election
-            .leadership()
-            .filter((each) -> each.remaining().compareTo(fresh) > 0)
-            .isEmpty()) {
+    if (state == null || !this.fence.canWait()) {
       return promotion; // the fence must not wait for etcd
     }
     Snapshot read;
@@ -310,13 +295,6 @@ class SourceDuty {
       request.refuse(
           "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), outcome));
     }
-  }
-
-  /** Returns the time until the next check in nanoseconds, at most a tenth of a second. */
-  private long untilNextStep(long looked) {
-    long step = INTERVAL_NANOS / 10;
-    long untilLook = INTERVAL_NANOS - (this.clock.getAsLong() - looked);
-    return untilLook > 0 ? Math.min(untilLook, step) : step;
   }
 
   /**
