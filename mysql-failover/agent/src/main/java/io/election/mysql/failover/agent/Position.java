@@ -2,12 +2,8 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Succession;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
-import java.util.function.UnaryOperator;
 
 /**
  * The position of a server, as its agent publishes it.
@@ -95,37 +91,13 @@ record Position(
   }
 
   String print() {
-    Map<String, Object> text = new HashMap<>();
-    text.put("server", this.server);
-    text.put("agent", this.agent);
-    text.put("uuid", this.uuid);
-    text.put("id", this.id);
-    text.put("servers", String.join(",", new TreeSet<>(this.servers)));
-    text.put("final", this.finalIn);
-    text.put("term", this.term);
-    text.put("received", this.received);
-    text.put("proof", this.proof);
-    text.put("refusal", this.refusal);
-    text.put("preferred", this.preferred);
-    return Notes.print(text);
+    return Json.print(this);
   }
 
   /** Parses a position; empty if the text is not one. */
   static Optional<Position> parse(String text) {
     try {
-      UnaryOperator<String> found = Notes.parse(text);
-      return Optional.of(new Position(
-          found.apply("server"),
-          found.apply("agent"),
-          found.apply("uuid"),
-          Long.parseLong(found.apply("id")),
-          Set.of(found.apply("servers").split(",", -1)),
-          Long.parseLong(found.apply("final")),
-          Long.parseLong(found.apply("term")),
-          GtidSet.parse(found.apply("received")),
-          GtidSet.parse(found.apply("proof")),
-          found.apply("refusal"),
-          Boolean.parseBoolean(found.apply("preferred"))));
+      return Optional.of(Json.parse(text, Position.class));
     } catch (IllegalArgumentException ex) {
       return Optional.empty();
     }

@@ -6,7 +6,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.UnaryOperator;
 
 /**
  * The last promotion of a set, as all agents read it, with its source, term and position.
@@ -120,14 +119,7 @@ record Promotion(
   }
 
   String print() {
-    return Notes.print(Map.of(
-        "term", this.term,
-        "server", this.server,
-        "uuid", this.uuid,
-        "position", this.position,
-        "election", this.electionTerm,
-        "acknowledging", this.acknowledging,
-        "members", Notes.join(this.members)));
+    return Json.print(this);
   }
 
   /**
@@ -137,15 +129,7 @@ record Promotion(
    */
   static Promotion parse(String text) {
     try {
-      UnaryOperator<String> found = Notes.parse(text);
-      return new Promotion(
-          Long.parseLong(found.apply("term")),
-          found.apply("server"),
-          found.apply("uuid"),
-          GtidSet.parse(found.apply("position")),
-          Long.parseLong(found.apply("election")),
-          Integer.parseInt(found.apply("acknowledging")),
-          Notes.split(found.apply("members")));
+      return Json.parse(text, Promotion.class);
     } catch (IllegalArgumentException ex) {
       throw new IllegalArgumentException(
           "The record of the last promotion cannot be read (%s): %s. %s"

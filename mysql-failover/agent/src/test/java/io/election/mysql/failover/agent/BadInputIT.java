@@ -225,6 +225,10 @@ class BadInputIT {
     return this.etcd.ctl("get", "--print-value-only", "/mysql-failover/" + this.service);
   }
 
+  private static String withTerm(String record, String term) {
+    return record.replaceFirst("\"term\":\\d+", "\"term\":" + term);
+  }
+
   private void record(String text) {
     this.etcd.ctl("put", "/mysql-failover/" + this.service, text);
   }
@@ -281,13 +285,15 @@ class BadInputIT {
     try (ServerSocket other = new ServerSocket(0)) {
       other.setSoTimeout(1);
       String address = "127.0.0.1:" + other.getLocalPort();
-      record(record
-          + "\naddress=%s\nhost=127.0.0.1\nport=%s".formatted(address, other.getLocalPort()));
+      record(record.replaceFirst(
+          "\\{",
+          "{\"address\":\"%s\",\"host\":\"127.0.0.1\",\"port\":%s,"
+              .formatted(address, other.getLocalPort())));
       stop(name);
       this.set.get(name).execute("STOP REPLICA");
       start(name);
       awaitStatus(name, Role.REPLICA);
-      record(record.replace("server=" + source, "server=" + address));
+      record(record.replace("\"server\":\"" + source, "\"server\":\"" + address));
       awaitStatus(name, Role.UNKNOWN, address + " is not one of as.failover.servers");
       assertThatThrownBy(other::accept).isInstanceOf(SocketTimeoutException.class);
     }
@@ -535,7 +541,7 @@ class BadInputIT {
     String replica = replica(source);
     String record = record();
     long term = Long.parseLong(term(source));
-    record(record.replace("term=" + term, "term=" + (term - 1)));
+    record(withTerm(record, String.valueOf(term - 1)));
     killWithAgent(source);
     awaitStatus(
         replica,
@@ -543,9 +549,9 @@ class BadInputIT {
         "are of term %d, but the record of promotions says %d".formatted(term, term - 1),
         "restore whichever is wrong");
     assertThatNobodyIsPromoted();
-    record(record.replace("term=" + term, "term=many"));
+    record(withTerm(record, "\"many\""));
     awaitStatus(replica, Role.UNKNOWN, "The record of the last promotion cannot be read", "many");
-    record(record.replace("term=" + term, "term=" + (term + 5)));
+    record(withTerm(record, String.valueOf(term + 5)));
     patiently()
         .untilAsserted(() -> assertThat(this.agents.keySet())
             .anySatisfy((name) -> assertThat(status(name).reason())

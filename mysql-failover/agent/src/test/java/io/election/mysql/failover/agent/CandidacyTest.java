@@ -14,9 +14,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * Which of the servers a (the last source), b, c and d stands for election. Server a has the
@@ -59,6 +62,17 @@ class CandidacyTest {
         Duration.ofSeconds(60),
         List.of(),
         ReplicationSet.TLS);
+  }
+
+  /** Returns a text in JSON with another value, which is in JSON too, or without it. */
+  static String edited(String json, String name, @Nullable String value) {
+    JsonMapper mapper = new JsonMapper();
+    ObjectNode node = (ObjectNode) mapper.readTree(json);
+    assertThat(node.remove(name)).as(name).isNotNull();
+    if (value != null) {
+      node.set(name, mapper.readTree(value));
+    }
+    return node.toString();
   }
 
   static String uuid(String server) {

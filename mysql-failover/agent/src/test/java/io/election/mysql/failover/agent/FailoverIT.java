@@ -654,7 +654,7 @@ class FailoverIT {
   private String members() throws SQLException {
     List<String> members = new ArrayList<>();
     for (Server each : this.set.servers.values()) {
-      members.add(each.name + "=" + each.query("SELECT @@GLOBAL.server_uuid"));
+      members.add("\"%s\": \"%s\"".formatted(each.name, each.query("SELECT @@GLOBAL.server_uuid")));
     }
     return String.join(",", members);
   }
@@ -688,18 +688,11 @@ class FailoverIT {
         GtidSet each = GtidSet.parse(this.set.get(name).query("SELECT @@GLOBAL.gtid_executed"));
         least = each.contains(least) ? least : each;
       }
-      this.etcd.ctl(
-          "put",
-          "/mysql-failover/" + this.agents.service,
-          String.join(
-              "\n",
-              "term=1",
-              "server=a",
-              "uuid=" + source.query("SELECT @@GLOBAL.server_uuid"),
-              "position=" + least,
-              "election=0",
-              "acknowledging=1",
-              "members=" + members()));
+      this.etcd.ctl("put", "/mysql-failover/" + this.agents.service, """
+          {"term": 1, "server": "a", "uuid": "%s", "position": "%s", "electionTerm": 0,
+           "acknowledging": 1, "members": {%s}}
+          """.formatted(
+              source.query("SELECT @@GLOBAL.server_uuid"), least, members()));
       awaitWrites(writer, 100);
       patiently().untilAsserted(() -> {
         Status last = status("a");

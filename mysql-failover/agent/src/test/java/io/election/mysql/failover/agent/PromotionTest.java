@@ -48,22 +48,34 @@ class PromotionTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"term", "server", "uuid", "position", "election", "acknowledging", "members"})
+      strings = {"term", "server", "uuid", "position", "electionTerm", "acknowledging", "members"})
   void aRecordThatLacksSomethingIsRefused(String name) {
-    String without = PROMOTION.print().replaceFirst("(?m)^" + name + "=.*$", "");
+    String without = CandidacyTest.edited(PROMOTION.print(), name, null);
     assertThatThrownBy(() -> Promotion.parse(without))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("it lacks '" + name + "'")
+        .hasMessageContaining("Missing creator property '" + name + "'")
         .hasMessageEndingWith(
             "Write it again (mysql-failover/README.md, \"When the election itself fails\")");
   }
 
   @ParameterizedTest
-  @CsvSource({"term, x", "position, nonsense", "acknowledging, 0", "members, b", "members, b=c=d"})
+  @CsvSource(delimiter = '|', textBlock = """
+      term          | "x"
+      position      | "nonsense"
+      acknowledging | 0
+      members       | "b"
+      members       | {"b": null}
+      """)
   void garbageIsRefused(String name, String value) {
-    String text = last(1, "abc").print().replaceFirst("(?m)^" + name + "=.*$", name + "=" + value);
+    String text = CandidacyTest.edited(last(1, "abc").print(), name, value);
     assertThatThrownBy(() -> Promotion.parse(text))
         .hasMessageStartingWith("The record of the last promotion cannot be read");
+  }
+
+  @Test
+  void whatIsNotKnownIsIgnored() {
+    String more = PROMOTION.print().replaceFirst("\\{", "{\"address\":\"10.0.0.1:3306\",");
+    assertThat(Promotion.parse(more)).isEqualTo(PROMOTION);
   }
 
   /** The last promotion is of term 1, in election term 7, at {@code a:1}. */
