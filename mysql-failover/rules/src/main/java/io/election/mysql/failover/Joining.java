@@ -18,19 +18,6 @@ public final class Joining {
   private Joining() {}
 
   /**
-   * The decision.
-   *
-   * @param allowed whether the server may join
-   * @param reason why the server is refused, and what to do; empty if it may join
-   * @param surplus the server's transactions that the source lacks, or that the promoted server
-   *     lacked; empty if they are not the reason
-   */
-  public record Verdict(boolean allowed, String reason, GtidSet surplus) {
-
-    private static final Verdict ALLOWED = new Verdict(true, "", GtidSet.EMPTY);
-  }
-
-  /**
    * Decides whether a server may join.
    *
    * @param localTerm the term found in the server's data; 0 for a new server
@@ -38,58 +25,43 @@ public final class Joining {
    * @param globalTerm the term of the last promotion; at least 1
    * @param promotedAt the transactions that the source had when it was promoted
    * @param source the transactions that the source has now
-   * @return the decision
+   * @return why the server is refused, and what to do; empty if it may join
    */
-  public static Verdict decide(
+  public static String refusal(
       long localTerm, GtidSet own, long globalTerm, GtidSet promotedAt, GtidSet source) {
     GtidSet surplus = own.subtract(source);
     GtidSet lost = promotedAt.subtract(source);
     if (!lost.isEmpty()) {
-      return refused(
-          "the source lacks transactions that it had when it was promoted: %s. It has lost data, or the record of promotions was changed. Restore whichever is wrong, and do not rebuild any server from this source until then"
-              .formatted(lost),
-          surplus);
+      return "the source lacks transactions that it had when it was promoted: %s. It has lost data, or the record of promotions was changed. Restore whichever is wrong, and do not rebuild any server from this source until then"
+          .formatted(lost);
     }
     if (!surplus.isEmpty()) {
-      return refused(
-          "it has transactions that the source lacks: %s. Save them if they matter (mysqlbinlog --include-gtids), then rebuild the server from the source (POST /rebuild)"
-              .formatted(surplus),
-          surplus);
+      return "it has transactions that the source lacks: %s. Save them if they matter (mysqlbinlog --include-gtids), then rebuild the server from the source (POST /rebuild)"
+          .formatted(surplus);
     }
     if (globalTerm < 1) {
-      return refused(
-          "its data are of term %s, and the last promotion was in term %s, which is impossible: terms begin at 1. Restore what was changed"
-              .formatted(localTerm, globalTerm),
-          GtidSet.EMPTY);
+      return "its data are of term %s, and the last promotion was in term %s, which is impossible: terms begin at 1. Restore what was changed"
+          .formatted(localTerm, globalTerm);
     }
     if (localTerm == globalTerm && !own.contains(promotedAt)) {
-      return refused(
-          "its data are of term %s, but its GTIDs lack %s, which precede that term: the GTIDs were reset. %s. If the record of promotions was written by hand, correct its position instead"
-              .formatted(localTerm, promotedAt.subtract(own), REBUILD),
-          GtidSet.EMPTY);
+      return "its data are of term %s, but its GTIDs lack %s, which precede that term: the GTIDs were reset. %s. If the record of promotions was written by hand, correct its position instead"
+          .formatted(localTerm, promotedAt.subtract(own), REBUILD);
     }
     if (localTerm == 0 || localTerm == globalTerm) {
-      return Verdict.ALLOWED;
+      return "";
     }
-    if (localTerm == globalTerm - 1) {
-      GtidSet beyond = own.subtract(promotedAt);
-      return beyond.isEmpty()
-          ? Verdict.ALLOWED
-          : refused(
-              "it has transactions that the source lacked when it was promoted: %s. %s"
-                  .formatted(beyond, REBUILD),
-              beyond);
+    if (localTerm > globalTerm) {
+      return "its data are of term %s, but the last promotion was in term %s: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore whichever is wrong"
+          .formatted(localTerm, globalTerm);
     }
-    return refused(
-        localTerm > globalTerm
-            ? "its data are of term %s, but the last promotion was in term %s: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore whichever is wrong"
-                .formatted(localTerm, globalTerm)
-            : "its data are of term %s, and the last promotion was in term %s: it missed more than one. %s"
-                .formatted(localTerm, globalTerm, REBUILD),
-        GtidSet.EMPTY);
-  }
-
-  private static Verdict refused(String reason, GtidSet surplus) {
-    return new Verdict(false, reason, surplus);
+    if (localTerm < globalTerm - 1) {
+      return "its data are of term %s, and the last promotion was in term %s: it missed more than one. %s"
+          .formatted(localTerm, globalTerm, REBUILD);
+    }
+    GtidSet beyond = own.subtract(promotedAt);
+    return beyond.isEmpty()
+        ? ""
+        : "it has transactions that the source lacked when it was promoted: %s. %s"
+            .formatted(beyond, REBUILD);
   }
 }

@@ -8,9 +8,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class JoiningTest {
 
-  private static Joining.Verdict decide(
+  private static String decide(
       long localTerm, String own, long globalTerm, String promotedAt, String source) {
-    return Joining.decide(
+    return Joining.refusal(
         localTerm,
         SuccessionTest.set(own),
         globalTerm,
@@ -51,33 +51,33 @@ class JoiningTest {
       String source,
       boolean allowed,
       String surplus) {
-    Joining.Verdict verdict = decide(localTerm, own, globalTerm, promotedAt, source);
-    assertThat(verdict.allowed()).as(verdict.reason()).isEqualTo(allowed);
-    assertThat(verdict.surplus()).isEqualTo(SuccessionTest.set(surplus != null ? surplus : ""));
-    assertThat(verdict.reason().isEmpty()).isEqualTo(allowed);
+    String refusal = decide(localTerm, own, globalTerm, promotedAt, source);
+    assertThat(refusal.isEmpty()).as(refusal).isEqualTo(allowed);
+    assertThat(refusal)
+        .contains(SuccessionTest.set(surplus != null ? surplus : "").toString());
   }
 
   @Test
   void aRefusalSaysWhyAndWhatToDo() {
-    assertThat(decide(1, "A:1-10", 2, "A:1-9", "A:1-9,B:1").reason())
+    assertThat(decide(1, "A:1-10", 2, "A:1-9", "A:1-9,B:1"))
         .contains("transactions that the source lacks", ":10", "rebuild the server");
-    assertThat(decide(1, "A:1-9", 3, "A:1-9", "A:1-9,B:1").reason())
+    assertThat(decide(1, "A:1-9", 3, "A:1-9", "A:1-9,B:1"))
         .contains("of term 1", "in term 3", "missed more than one");
-    assertThat(decide(5, "A:1-9", 3, "A:1-9", "A:1-9,B:1").reason())
+    assertThat(decide(5, "A:1-9", 3, "A:1-9", "A:1-9,B:1"))
         .contains("of term 5", "in term 3", "was changed");
-    assertThat(decide(3, "A:5-9", 3, "A:1-9", "A:1-9,B:1").reason())
+    assertThat(decide(3, "A:5-9", 3, "A:1-9", "A:1-9,B:1"))
         .contains("its GTIDs lack", ":1-4", "the GTIDs were reset", "POST /rebuild");
-    assertThat(decide(0, "A:1-9", -2, "A:1-9", "A:1-9,B:1").reason())
+    assertThat(decide(0, "A:1-9", -2, "A:1-9", "A:1-9,B:1"))
         .contains("of term 0", "in term -2", "terms begin at 1");
-    assertThat(decide(2, "A:1-9", 3, "A:1-9", "A:1-9,B:1-10").reason()).isEmpty();
-    assertThat(decide(2, "A:1-9", 3, "A:1-5", "A:1-9,B:1-10").reason())
+    assertThat(decide(2, "A:1-9", 3, "A:1-9", "A:1-9,B:1-10")).isEmpty();
+    assertThat(decide(2, "A:1-9", 3, "A:1-5", "A:1-9,B:1-10"))
         .contains("lacked when it was promoted", ":6-9", "Rebuild the server");
   }
 
   /** The server may hold the only copy of the data that the source has lost. */
   @Test
   void nothingIsRebuiltFromASourceThatHasLostData() {
-    assertThat(decide(3, "A:1-9", 3, "A:1-9", "A:1-7").reason())
+    assertThat(decide(3, "A:1-9", 3, "A:1-9", "A:1-7"))
         .contains("lacks transactions that it had when it was promoted", ":8-9", "do not rebuild");
   }
 }

@@ -40,41 +40,30 @@ final class Follower {
   private final LongSupplier clock;
 
   /**
-   * What was done and seen since the server began to follow.
+   * What was done to the receiver.
    *
-   * @param source the promotion that it follows; {@code null} if its receiver was not started, or
-   *     was stopped by this agent
-   * @param since when its receiver was last started
-   * @param connected whether the receiver was connected at the last look, or was just started
-   * @param failure why the receiver stopped with an error; empty if it has connected since
-   * @param proof a transaction that the relay log had, and that was executed, when the source was
-   *     asked; empty if there was none
-   * @param sourceHad the transactions that the source had then: when the server has received them
-   *     in the same life of its relay log, it has all that it ever acknowledged. {@code null} if the
-   *     source was not asked
-   * @param own the transactions that the server had written itself then
+   * @param source the promotion that it follows; {@code null} if it was not started, or was stopped
+   *     by this agent
+   * @param since when it was last started
+   * @param connected whether it was connected at the last look, or was just started
+   * @param failure why it stopped with an error; empty if it has connected since
    */
-  private record Progress(
-      @Nullable Promotion source,
-      long since,
-      boolean connected,
-      String failure,
-      GtidSet proof,
-      @Nullable GtidSet sourceHad,
-      GtidSet own) {
+  private record Link(@Nullable Promotion source, long since, boolean connected, String failure) {}
 
-    Progress connected(boolean connected, String failure) {
-      return new Progress(
-          this.source, this.since, connected, failure, this.proof, this.sourceHad, this.own);
-    }
+  /**
+   * What the source had when it was asked: when the server has received that in the same life of its
+   * relay log, it has all that it ever acknowledged.
+   *
+   * @param proof a transaction that the relay log had, and that was executed; empty if there was none
+   * @param sourceHad the transactions that the source had
+   * @param own the transactions that the server had written itself
+   */
+  private record Asked(GtidSet proof, GtidSet sourceHad, GtidSet own) {}
 
-    Progress asked(GtidSet proof, @Nullable GtidSet sourceHad, GtidSet own) {
-      return new Progress(
-          this.source, this.since, this.connected, this.failure, proof, sourceHad, own);
-    }
-  }
+  private Link link;
 
-  private Progress progress;
+  /** {@code null} if the source was not asked since the server began to follow. */
+  private @Nullable Asked asked;
 
   /** Until when the source is not asked, since it did not answer. */
   private long silentUntil;
@@ -94,8 +83,7 @@ final class Follower {
     this.announcer = announcer;
     this.clock = clock;
     this.silentUntil = clock.getAsLong();
-    this.progress =
-        new Progress(null, this.silentUntil, false, "", GtidSet.EMPTY, null, GtidSet.EMPTY);
+    this.link = new Link(null, this.silentUntil, false, "");
   }
 
   /** Returns the source that the server may not join; {@code null} if there is none. Thread-safe. */
@@ -111,17 +99,15 @@ final class Follower {
 
   /** Returns whether a look at the server may soon find something new. */
   boolean isUnsettled() {
-    return !this.progress.connected()
-        || (!this.announcer.isWhole()
-            && this.clock.getAsLong() - this.progress.since() < SETTLE_NANOS);
+    return !this.link.connected()
+        || (!this.announcer.isWhole() && this.clock.getAsLong() - this.link.since() < SETTLE_NANOS);
   }
 
   /** Stops the receiver, so that what it ends with is no failure. */
   void stopReceiver() throws SQLException {
     this.server.replication().stopReceiver();
-    Progress before = this.progress;
-    this.progress = new Progress(
-        null, before.since(), false, before.failure(), GtidSet.EMPTY, null, before.own());
+    this.link = new Link(null, this.link.since(), false, this.link.failure());
+    this.asked = null;
   }
 
   /**
@@ -147,38 +133,40 @@ final class Follower {
     }
     boolean isSet = receiver.source().equals(address);
     boolean joined = isSet && receiver.runs();
-    long tried = now - this.progress.since();
+    long tried = now - this.link.since();
     if (joined && !receiver.connected()) {
       if (tried < CONNECT_NANOS) {
         return null; // it is still connecting
       }
-      if (!this.progress.connected()) {
+      if (!this.link.connected()) {
         // It acknowledges nothing, and stopping it takes as long as its attempt to connect. It is
         // better stopped now than during a failover.
         stopReceiver();
         joined = false;
       }
     }
-    boolean stopped = isSet && !receiver.runs() && source.equals(this.progress.source());
-    this.progress = this.progress.connected(
-        receiver.connected(),
-        receiver.connected()
-            ? ""
-            : stopped && !receiver.error().isEmpty() ? receiver.error() : this.progress.failure());
-    boolean asked = this.progress.sourceHad() != null
-        && !this.progress.proof().isEmpty()
-        && receiver.received().contains(this.progress.proof())
-        && this.progress.own().equals(state.received().ofOrigin(state.uuid()));
-    if (joined && asked) {
-      noteCaughtUp(state, read);
+    Promotion followed = this.link.source();
+    boolean stopped = isSet && !receiver.runs() && source.equals(followed);
+    String failure = receiver.connected()
+        ? ""
+        : stopped && !receiver.error().isEmpty() ? receiver.error() : this.link.failure();
+    this.link = new Link(followed, this.link.since(), receiver.connected(), failure);
+    GtidSet own = state.received().ofOrigin(state.uuid());
+    Asked asked = this.asked;
+    if (joined
+        && asked != null
+        && !asked.proof().isEmpty()
+        && receiver.received().contains(asked.proof())
+        && asked.own().equals(own)) {
+      noteCaughtUp(asked, state, read);
       return replica(source, state);
     }
-    if (!this.progress.failure().isEmpty() && tried < RETRY_NANOS) {
+    if (!failure.isEmpty() && tried < RETRY_NANOS) {
       this.refusedBy = source;
       return new Status(
           Role.REFUSED,
           "its receiver has stopped: %s. It will be restarted; if that does not help, rebuild the server from the source (POST /rebuild)"
-              .formatted(this.progress.failure()),
+              .formatted(failure),
           lag);
     }
     if (now - this.silentUntil < 0) {
@@ -206,9 +194,9 @@ final class Follower {
       return waiting("the source does not accept writes yet", lag);
     }
     GtidSet sourceHas = peer.executed().union(peer.committing());
-    Joining.Verdict verdict =
-        Joining.decide(state.term(), state.received(), source.term(), source.position(), sourceHas);
-    if (!verdict.allowed()
+    String refusal = Joining.refusal(
+        state.term(), state.received(), source.term(), source.position(), sourceHas);
+    if (!refusal.isEmpty()
         && state.term() < source.term()
         && state.applying()
         && !state.executed().contains(state.received())) {
@@ -219,28 +207,25 @@ final class Follower {
         ? "the source %s has the same server_id as this server: change it on this one, and restart the server"
             .formatted(source.server())
         : Candidacy.sameIdentity(read, this.properties.server(), state.uuid(), state.id());
-    if (!verdict.allowed() || !identity.isEmpty()) {
+    if (!refusal.isEmpty() || !identity.isEmpty()) {
       if (receiver.runs()) {
         stopReceiver();
       }
       this.refusedBy =
-          !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
+          !refusal.isEmpty() && peer.executed().contains(source.position()) ? source : null;
       String reason = !identity.isEmpty()
           ? identity
           : (receiver.source().isEmpty() || isSet
                   ? ""
                   : "it was set to replicate from %s, which is not the source, and "
                       .formatted(receiver.source()))
-              + verdict.reason();
+              + refusal;
       return new Status(Role.REFUSED, reason, lag);
     }
     this.refusedBy = null;
-    this.progress = this.progress.asked(
-        receiver.received().intersect(state.executed()).any(),
-        joined ? sourceHas : null,
-        state.received().ofOrigin(state.uuid()));
     if (joined) {
-      noteCaughtUp(this.server.state(), read);
+      this.asked = new Asked(receiver.received().intersect(state.executed()).any(), sourceHas, own);
+      noteCaughtUp(this.asked, this.server.state(), read);
       return replica(source, state);
     }
     log.info(
@@ -248,14 +233,13 @@ final class Follower {
         this.properties.server(),
         source.server(),
         source.term());
+    this.asked = null;
     this.announcer.announce(state, Position.MAY_RECEIVE, read);
     this.server
         .replication()
         .follow(
             address, this.properties.replicationUsername(), this.properties.replicationPassword());
-    String failure = this.progress.failure();
-    this.progress = new Progress(
-        source, this.clock.getAsLong(), true, failure, GtidSet.EMPTY, null, GtidSet.EMPTY);
+    this.link = new Link(source, this.clock.getAsLong(), true, failure);
     return failure.isEmpty()
         ? waiting("it is connecting to the source " + source.server(), lag)
         : null;
@@ -266,15 +250,13 @@ final class Follower {
   }
 
   /** Publishes at once that the server has everything that it ever acknowledged. */
-  private void noteCaughtUp(ServerState state, Snapshot read) throws LeaseStoreException {
-    GtidSet sourceHad = this.progress.sourceHad();
-    GtidSet proof = this.progress.proof();
+  private void noteCaughtUp(Asked asked, ServerState state, Snapshot read)
+      throws LeaseStoreException {
     if (!this.announcer.isWhole()
-        && sourceHad != null
-        && !proof.isEmpty()
-        && state.received().contains(sourceHad)
-        && state.receiver().received().contains(proof)) {
-      this.announcer.caughtUp(proof);
+        && !asked.proof().isEmpty()
+        && state.received().contains(asked.sourceHad())
+        && state.receiver().received().contains(asked.proof())) {
+      this.announcer.caughtUp(asked.proof());
       this.announcer.announce(state, Position.MAY_RECEIVE, read);
     }
   }

@@ -592,12 +592,12 @@ class FailoverSimulationTest {
         return;
       }
       GtidSet sourceHas = gtids(peer.logged().keySet());
-      Joining.Verdict verdict = Joining.decide(
+      String refusal = Joining.refusal(
           state.term(), state.received(), source.term(), source.position(), sourceHas);
       String same = Candidacy.sameIdentity(read, server.name(), state.uuid(), state.id());
-      if (!verdict.allowed() || !same.isEmpty()) {
+      if (!refusal.isEmpty() || !same.isEmpty()) {
         server.receives = false;
-        mayRebuild(server, verdict.reason() + same);
+        mayRebuild(server, refusal + same);
         return;
       }
       server.proof = state.receiver().received().intersect(state.executed()).any();
