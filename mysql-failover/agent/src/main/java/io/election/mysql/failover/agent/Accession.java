@@ -1,11 +1,7 @@
 package io.election.mysql.failover.agent;
 
-import io.election.AuditNote;
-import io.election.ElectionOperations;
-import io.election.Member;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.sql.SQLException;
-import java.util.List;
 import java.util.function.LongSupplier;
 
 /** Makes the server of an agent that was elected the source. Used by the agent's thread. */
@@ -15,7 +11,6 @@ record Accession(
     Registry registry,
     Standing standing,
     Announcer announcer,
-    ElectionOperations election,
     Fence fence,
     LongSupplier clock) {
 
@@ -34,7 +29,9 @@ record Accession(
     Snapshot read = this.registry.read();
     ServerState applied = this.server.state();
     Position own = this.announcer.announce(applied, read.electionTerm(), read).position();
-    confirm(read, own, decision);
+    // Now no source can acknowledge anything.
+    Candidacy.Decision confirmed = this.standing.candidacy().confirm(read, own, decision);
+    require(confirmed.stands(), confirmed.turn().reason());
     Promotion last = read.last().orElseThrow();
     long newest = read.positions().values().stream()
         .filter((each) -> each.isFinal(last.electionTerm()))
@@ -67,25 +64,6 @@ record Accession(
           this.clock.getAsLong() - deadline < 0,
           "the received transactions were not applied within as.failover.apply-timeout");
     }
-  }
-
-  /**
-   * Decides once more, now that no source can acknowledge anything. Hands over to a fresher server
-   * that was not known when this one stood for election.
-   */
-  private void confirm(Snapshot read, Position own, Candidacy.Decision before) throws Exception {
-    Candidacy.Decision now = this.standing.candidacy().confirm(read, own, before);
-    if (now.stands()) {
-      return;
-    }
-    for (Member member : this.election.currentMembers().orElse(List.of())) {
-      if (now.fresher().stream().anyMatch((each) -> Rehearsal.manages(member, each))) {
-        this.election.designate(
-            member.nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
-        throw new IllegalStateException(member.nodeId() + " is fresher and was designated instead");
-      }
-    }
-    throw new IllegalStateException(now.turn().reason());
   }
 
   /** Lets clients write. */

@@ -30,9 +30,8 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
    *
    * @param turn whether the server stands
    * @param passedOver the fresher servers that did not stand while this one held back
-   * @param fresher the fresher servers that this one may not pass over
    */
-  record Decision(Turn turn, Set<String> passedOver, Set<String> fresher) {
+  record Decision(Turn turn, Set<String> passedOver) {
 
     boolean stands() {
       return this.turn.kind() == Kind.AT_ONCE;
@@ -107,7 +106,7 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
     boolean hasSource = positions.stream().anyMatch((each) -> each.server().equals(last.server()));
     Set<String> missing = succession.missing(positions);
     if (!missing.isEmpty() && !hasSource && openFor.compareTo(this.patience) < 0) {
-      return later(this.patience, "positions are missing: " + missing, Set.of());
+      return later(this.patience, "positions are missing: " + missing);
     }
     Set<String> passedOver = new TreeSet<>();
     Duration until = this.patience;
@@ -121,8 +120,8 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
         Duration forPreferred = until.plus(this.holdBack);
         Optional<String> preferred = preferred(read, own, last);
         return preferred.isPresent() && openFor.compareTo(forPreferred) < 0
-            ? later(forPreferred, preferred.get() + " is preferred", Set.of())
-            : new Decision(Turn.atOnce(), Set.copyOf(passedOver), Set.of());
+            ? later(forPreferred, preferred.get() + " is preferred")
+            : new Decision(Turn.atOnce(), Set.copyOf(passedOver));
       }
       if (verdict.kind() != Succession.Kind.FRESHER_EXIST) {
         return aside(
@@ -134,18 +133,18 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
       // The next freshest server takes its turn before the servers behind it.
       until = until.plus(this.holdBack.multipliedBy(verdict.others().size()));
       if (openFor.compareTo(until) < 0 || !mayBePassedOver.containsAll(verdict.others())) {
-        return later(until, verdict.reason(), verdict.others());
+        return later(until, verdict.reason());
       }
       passedOver.addAll(verdict.others());
     }
   }
 
   private static Decision aside(String reason) {
-    return new Decision(Turn.standAside(reason), Set.of(), Set.of());
+    return new Decision(Turn.standAside(reason), Set.of());
   }
 
-  private static Decision later(Duration time, String reason, Set<String> fresher) {
-    return new Decision(Turn.holdBack(time, reason), Set.of(), fresher);
+  private static Decision later(Duration time, String reason) {
+    return new Decision(Turn.holdBack(time, reason), Set.of());
   }
 
   /** Returns the final positions that say something about what was acknowledged. */

@@ -88,8 +88,8 @@ class SourceDuty {
     this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
     KillCommand kill = new KillCommand(properties.killServer(), Duration.ofSeconds(2));
     this.fence = new Fence(properties.server(), server, election, settings, kill, clock);
-    this.accession = new Accession(
-        properties, server, registry, standing, announcer, election, this.fence, clock);
+    this.accession =
+        new Accession(properties, server, registry, standing, announcer, this.fence, clock);
   }
 
   /** Returns the status of the server while it is or becomes the source; {@code null} otherwise. */
