@@ -79,7 +79,7 @@ class JarIT {
         agents.put(server.name, start(server, set, etcd, folder));
       }
       await()
-          .atMost(Duration.ofSeconds(60))
+          .atMost(Duration.ofSeconds(150)) // as long as in a FailoverSet
           .ignoreExceptions()
           .until(() -> agents.get("a").initialize(1).statusCode() == 202);
       await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> {
