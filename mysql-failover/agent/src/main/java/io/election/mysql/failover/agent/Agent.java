@@ -57,14 +57,13 @@ final class Agent implements SmartLifecycle {
   /** The source from which an operator has asked to rebuild the server. */
   private volatile @Nullable Promotion donor;
 
-  /** What the agent has seen; used by its thread. */
   private Seen seen;
 
-  /** The election's term at the last look; used by the agent's thread. */
+  /** The election's term at the last look. */
   private OptionalLong lookedIn = OptionalLong.empty();
 
   /**
-   * What the agent has seen.
+   * What the agent has seen; used by its thread.
    *
    * @param term the election term in which the last promotion was recorded; negative until known
    * @param promotedAt when that changed last
@@ -100,7 +99,6 @@ final class Agent implements SmartLifecycle {
     standing.onAsked(this.signal::release);
   }
 
-  /** Returns the status of the server. */
   Status status() {
     Status duty = this.duty.status();
     return duty != null ? duty : this.status;
