@@ -127,6 +127,8 @@ final class Database {
     ListAppender<ILoggingEvent> logged = new ListAppender<>();
     logged.start();
     Logger logger = (Logger) LoggerFactory.getLogger(type);
+    Level before = logger.getLevel();
+    logger.setLevel(level);
     logger.addAppender(logged);
     try {
       call.call();
@@ -136,10 +138,8 @@ final class Database {
       throw new IllegalStateException(ex);
     } finally {
       logger.detachAppender(logged);
+      logger.setLevel(before);
     }
-    return logged.list.stream()
-        .filter((event) -> event.getLevel().isGreaterOrEqual(level))
-        .map(ILoggingEvent::getFormattedMessage)
-        .toList();
+    return logged.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
   }
 }
