@@ -88,9 +88,11 @@ public final class LeaderBoundBeans
     this.beans = this.finder.get();
   }
 
-  /** Stops nothing: the beans stop with the leadership. */
+  /** Called without an event if the context fails after its refresh. */
   @Override
-  public void stop() {}
+  public void stop() {
+    close();
+  }
 
   @Override
   public boolean isRunning() {

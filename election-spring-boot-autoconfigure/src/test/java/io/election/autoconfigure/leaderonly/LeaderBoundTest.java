@@ -60,6 +60,7 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.integration.config.EnableIntegration;
 import org.springframework.integration.dsl.IntegrationFlow;
@@ -177,6 +178,25 @@ class LeaderBoundTest {
               .noneMatch((thread) -> thread.getName().equals("election-leader-bound")
                   && thread.getContextClassLoader() == loader));
     }
+  }
+
+  /** Its election may be that of a parent, or have no life cycle. */
+  @Test
+  void aContextThatFailsAfterItsRefreshRunsNothing() {
+    List<String> running = new CopyOnWriteArrayList<>();
+    this.leader
+        .withBean(LeaderTask.class, () -> () -> {
+          running.add("task");
+          return () -> running.remove("task");
+        })
+        .withInitializer((context) -> context.addApplicationListener((event) -> {
+          if (event instanceof ContextRefreshedEvent) {
+            await().until(() -> !running.isEmpty());
+            throw new IllegalStateException("expected");
+          }
+        }))
+        .run((context) -> assertThat(context).hasFailed());
+    assertThat(running).isEmpty();
   }
 
   /** Spring calls no further listener then. */
