@@ -49,6 +49,9 @@ final class LeaderBoundBean {
 
   private final Shared shared;
 
+  /** What the ticker read at first; it may overflow later. */
+  private final long origin;
+
   /** Held by the thread that starts and stops the bean. */
   private final Object turn = new Object();
 
@@ -84,6 +87,7 @@ final class LeaderBoundBean {
     this.gate = gate;
     this.work = work;
     this.shared = shared;
+    this.origin = shared.ticker().read();
     this.since = shared.clock().instant();
     gate.onChange(this::changed);
   }
@@ -295,9 +299,9 @@ final class LeaderBoundBean {
     return this.failures == 0 ? 0 : Math.min(500L << Math.min(this.failures, 6), 30_000);
   }
 
-  /** Milliseconds of the monotonic clock. */
+  /** Milliseconds of the monotonic clock, since this was created. */
   private long now() {
-    return TimeUnit.NANOSECONDS.toMillis(this.shared.ticker().read());
+    return TimeUnit.NANOSECONDS.toMillis(this.shared.ticker().read() - this.origin);
   }
 
   /** Looks, each second, whether the bean has not run for too long, or hangs. */

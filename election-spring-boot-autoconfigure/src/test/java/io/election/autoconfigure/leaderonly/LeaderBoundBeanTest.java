@@ -667,7 +667,7 @@ class LeaderBoundBeanTest {
     @Override
     public void start() {
       this.history.add("start");
-      this.starts.add(Duration.ofNanos(LeaderBoundBeanTest.this.time.nanos).toSeconds());
+      this.starts.add(LeaderBoundBeanTest.this.time.seconds());
       this.onStart.run();
       this.running = true;
     }
@@ -774,6 +774,8 @@ class LeaderBoundBeanTest {
    */
   private static final class Time {
 
+    private static final long BEGIN = Long.MAX_VALUE - Duration.ofSeconds(2).toNanos();
+
     private final Semaphore turns = new Semaphore(0);
 
     private final Semaphore pauses = new Semaphore(0);
@@ -782,7 +784,8 @@ class LeaderBoundBeanTest {
 
     private Runnable check = () -> {};
 
-    private volatile long nanos;
+    /** Overflows soon. */
+    private volatile long nanos = BEGIN;
 
     /** The thread of the bean, until it has ended. */
     private volatile @Nullable Thread thread;
@@ -814,11 +817,15 @@ class LeaderBoundBeanTest {
         turn();
       }
       long end = this.nanos + duration.toNanos();
-      while (this.nanos < end) {
+      while (this.nanos - end < 0) {
         this.nanos += Duration.ofSeconds(1).toNanos();
         this.check.run();
         turn();
       }
+    }
+
+    long seconds() {
+      return Duration.ofNanos(this.nanos - BEGIN).toSeconds();
     }
 
     /** Within a step of the bean there is no other one. */
