@@ -12,8 +12,11 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -82,6 +85,9 @@ final class LeaderBoundBean {
   /** When this node did not lead, or the bean had run for as long as a start may take. */
   private long wellAt;
 
+  /** Stops a start that hangs, on a thread of its own. */
+  private Future<?> rescue = CompletableFuture.completedFuture(null);
+
   LeaderBoundBean(String name, Gate gate, Lifecycle work, Shared shared) {
     this.name = name;
     this.gate = gate;
@@ -141,6 +147,7 @@ final class LeaderBoundBean {
   void close() {
     this.open = false;
     this.news.release();
+    check();
   }
 
   private void changed(LeadershipEvent event) {
@@ -208,6 +215,9 @@ final class LeaderBoundBean {
 
   private void stop() {
     enter(State.STOPPING);
+    while (!this.rescue.isDone()) {
+      awaitNews();
+    }
     AtomicBoolean stopped = new AtomicBoolean();
     while (!stopped.get()) {
       try {
@@ -328,9 +338,11 @@ final class LeaderBoundBean {
     if ((starts || this.state == State.STOPPING) && age >= MINUTE && isNew(starts + "" + covered)) {
       String step = starts ? "start" : "stop";
       log.warn("the {} of leader-bound {} has not ended for {} s", step, this, age / 1000);
-      if (starts && !covered) {
+      if (starts && !covered && this.rescue.isDone()) {
         // A loop in start() that ignores its interruption would go on beside the next leader's.
-        this.shared.threads().execute(this.work::stop);
+        FutureTask<?> rescue = new FutureTask<>(this.work::stop, null);
+        this.shared.threads().execute(rescue);
+        this.rescue = rescue;
       }
     }
     long limit = this.shared.startTimeout().toMillis();

@@ -50,6 +50,8 @@ class LeaderBoundBeanTest {
 
   private final Consumer consumer = new Consumer();
 
+  private Executor threads = Runnable::run;
+
   private final LeaderBoundBean bean = new LeaderBoundBean(
       "orders",
       this.calls.gate(""),
@@ -57,7 +59,7 @@ class LeaderBoundBeanTest {
       new LeaderBoundBean.Shared(
           this.calls,
           Duration.ofMinutes(1),
-          Runnable::run,
+          (task) -> this.threads.execute(task),
           this.time::pause,
           () -> this.time.nanos,
           InstantSource.system()));
@@ -508,6 +510,41 @@ class LeaderBoundBeanTest {
             "stop without a callback");
     assertThat(output.getOut().lines().filter((line) -> line.contains("the start of leader-bound")))
         .hasSize(3);
+  }
+
+  @Test
+  void aStartThatDoesNotEndIsStoppedWhenTheApplicationCloses() {
+    this.consumer.onStart = () -> {
+      this.time.pass(Duration.ofSeconds(60));
+      this.bean.close();
+      this.consumer.history.add("closed");
+    };
+    lead(1);
+    assertThat(this.consumer.history)
+        .containsExactly("start", "stop without a callback", "closed", "stop");
+  }
+
+  /** It is leader work too, and must not reach the next run. */
+  @Test
+  void theStopOfAStartThatDoesNotEndIsWaitedFor() {
+    List<Runnable> stops = new ArrayList<>();
+    this.threads = stops::add;
+    this.consumer.onStart = () -> {
+      this.consumer.onStart = () -> {};
+      this.time.pass(Duration.ofSeconds(60));
+      lose(1);
+      this.time.pass(Duration.ofSeconds(300));
+      lead(2);
+    };
+    lead(1);
+    assertThat(stops).hasSize(1);
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start");
+    stops.get(0).run();
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start", "stop without a callback", "stop");
+    this.consumer.callBack();
+    assertThat(this.consumer.history).endsWith("stop", "start");
   }
 
   @Test
