@@ -199,7 +199,8 @@ final class LeaderBoundBean {
     }
     boolean failed = this.state != State.RUNNING;
     while (!failed && isCovered(leads())) {
-      if (isRunning()) {
+      // Its thread may need a moment before it says that it runs.
+      if (isRunning() || now() - this.entered < 1000) {
         awaitNews();
       } else {
         failed = true;

@@ -548,6 +548,16 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void whatSaysOnlyAfterItsStartThatItRunsGoesOn() {
+    this.consumer.late = true;
+    lead(1);
+    this.consumer.late = false;
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.consumer.history).containsExactly("start");
+    assertThat(this.bean.status().failure()).isNull();
+  }
+
+  @Test
   void whenTheApplicationClosesItStopsAndDoesNotStartAgain() {
     lead(1);
     this.bean.close();
@@ -690,6 +700,11 @@ class LeaderBoundBeanTest {
 
     private boolean stopFails;
 
+    /** Whether it does not say yet that it runs. */
+    private boolean late;
+
+    private Runnable onStop = () -> {};
+
     private @Nullable String unknown;
 
     private int activeConsumers = 1;
@@ -732,7 +747,7 @@ class LeaderBoundBeanTest {
       if (this.unknown != null) {
         throw new IllegalStateException(this.unknown);
       }
-      return this.running;
+      return this.running && !this.late;
     }
 
     Runnable callback() {
