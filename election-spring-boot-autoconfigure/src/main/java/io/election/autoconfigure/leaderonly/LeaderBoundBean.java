@@ -194,27 +194,29 @@ final class LeaderBoundBean {
       log.info("started leader-bound {} in term {}", this, permit.term());
     } catch (Throwable ex) {
       if (isCovered(leads())) {
-        failed("its start failed: " + ex, ex);
+        failed("its start failed", ex);
       }
-    }
-    boolean failed = this.state != State.RUNNING;
-    while (!failed && isCovered(leads())) {
-      // Its thread may need a moment before it says that it runs.
-      if (isRunning() || now() - this.entered < 1000) {
-        awaitNews();
-      } else {
-        failed = true;
-        failed("it has ended by itself", null);
+    } finally {
+      boolean failed = this.state != State.RUNNING;
+      while (!failed && isCovered(leads())) {
+        // Its thread may need a moment before it says that it runs.
+        if (isRunning() || now() - this.entered < 1000) {
+          awaitNews();
+        } else {
+          failed = true;
+          failed("it has ended by itself", null);
+        }
       }
+      long began = now();
+      stop();
+      log.info("stopped leader-bound {} in {} ms", this, now() - began);
+      run.end(failed);
     }
-    long began = now();
-    stop();
-    log.info("stopped leader-bound {} in {} ms", this, now() - began);
-    run.end(failed);
     return true;
   }
 
   private void stop() {
+    var unused = Thread.interrupted(); // a start has left it
     enter(State.STOPPING);
     while (!this.rescue.isDone()) {
       awaitNews();
@@ -244,6 +246,7 @@ final class LeaderBoundBean {
         }
       }
     }
+    unused = Thread.interrupted();
     enter(State.STOPPED);
   }
 
@@ -299,10 +302,15 @@ final class LeaderBoundBean {
   }
 
   private synchronized void failed(String failure, @Nullable Throwable cause) {
-    this.failure = failure;
     this.failures++;
+    this.failure = failure;
+    this.failure += cause != null ? ": " + cause : "";
     log.warn(
-        "leader-bound {} does not run: {}. Next start in {} ms", this, failure, pause(), cause);
+        "leader-bound {} does not run: {}. Next start in {} ms",
+        this,
+        this.failure,
+        pause(),
+        cause);
   }
 
   /** The pause after the last failure, in milliseconds. */

@@ -548,6 +548,45 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void anInterruptThatAStepHasLeftDoesNotReachTheNextOne() {
+    List<Boolean> interrupted = new ArrayList<>();
+    this.consumer.onStart = () -> {
+      interrupted.add(Thread.currentThread().isInterrupted());
+      this.consumer.onStart = () -> interrupted.add(Thread.currentThread().isInterrupted());
+      Thread.currentThread().interrupt();
+      lose(1);
+      lead(2);
+    };
+    this.consumer.onStop = () -> {
+      interrupted.add(Thread.currentThread().isInterrupted());
+      this.consumer.running = false;
+      Thread.currentThread().interrupt();
+    };
+    lead(1);
+    this.time.pass(Duration.ofSeconds(2));
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+    assertThat(interrupted).containsExactly(false, false, false);
+  }
+
+  @Test
+  void aFailureThatCannotBePrintedKeepsNoLease() {
+    this.consumer.onStart = () -> {
+      this.consumer.onStart = () -> {};
+      throw new Error() {
+        @Override
+        public String getMessage() {
+          throw new IllegalStateException("expected");
+        }
+      };
+    };
+    lead(1);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    assertThat(this.calls.isRunning("default")).isFalse();
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+  }
+
+  @Test
   void whatSaysOnlyAfterItsStartThatItRunsGoesOn() {
     this.consumer.late = true;
     lead(1);
@@ -727,6 +766,7 @@ class LeaderBoundBeanTest {
     @Override
     public void stop(Runnable callback) {
       this.history.add("stop");
+      this.onStop.run();
       if (this.stopFails) {
         throw new IllegalStateException("expected");
       }
