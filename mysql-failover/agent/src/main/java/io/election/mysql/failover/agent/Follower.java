@@ -103,11 +103,13 @@ final class Follower {
         || (!this.announcer.isWhole() && this.clock.getAsLong() - this.link.since() < SETTLE_NANOS);
   }
 
-  /** Stops the receiver, so that what it ends with is no failure. */
+  /**
+   * Stops the receiver. What it ends with is no failure, also if the answer of the server is late.
+   */
   void stopReceiver() throws SQLException {
-    this.server.replication().stopReceiver();
     this.link = new Link(null, this.link.since(), false, this.link.failure());
     this.asked = null;
+    this.server.replication().stopReceiver();
   }
 
   /**

@@ -11,6 +11,8 @@ import io.election.mysql.failover.agent.Status.Role;
 import io.election.mysql.failover.agent.Writer.Written;
 import io.election.store.LeaseStoreException;
 import io.election.support.Signal;
+import io.election.support.process.TcpProxy;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -246,6 +248,33 @@ class FailoverIT {
     patiently().until(() -> source().filter((each) -> !each.name.equals("a")).isPresent());
     String source = source().orElseThrow().name;
     awaitSet(source, "a", source.equals("b") ? "c" : "b");
+  }
+
+  /** The agent stops a receiver that cannot connect, and the answer is lost. */
+  @Test
+  void aReplicaIsNotRefusedForAReceiverThatItsAgentHasStopped() throws Exception {
+    awaitSet("a", "b", "c");
+    this.agents.stop("b");
+    Server replica = this.set.get("b");
+    replica.execute("STOP REPLICA"); // so that the next agent starts it
+    try (TcpProxy way =
+        TcpProxy.to(new InetSocketAddress(replica.host(), 3306), () -> (packet) -> 1)) {
+      this.agents.start(
+          replica,
+          "--as.failover.url=" + ReplicationSet.url("127.0.0.1", way.port()) + "&sslMode=DISABLED");
+      awaitSet("a", "b", "c");
+      TcpProxy.Trap trap = way.resetAfterAnswerTo("stop replica io_thread");
+      this.set.get("a").pause();
+      try {
+        patiently().until(trap::isSprung);
+        patiently().until(() -> {
+          assertThat(status("b").role()).isNotEqualTo(Role.REFUSED);
+          return source().filter((each) -> !each.name.equals("a")).isPresent();
+        });
+      } finally {
+        this.set.get("a").resume();
+      }
+    }
   }
 
   /** Replaces the data of a refused server, which shuts down and must be restarted. */
