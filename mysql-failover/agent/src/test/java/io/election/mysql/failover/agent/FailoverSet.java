@@ -426,12 +426,16 @@ final class FailoverSet implements AutoCloseable {
     }
   }
 
-  /** Rebuilds refused servers, each server once per round. */
+  /**
+   * Rebuilds refused servers, each server once per round, and again if the clone failed: the source
+   * may have been lost meanwhile.
+   */
   private void rebuild(Map<String, Status> statuses) {
     statuses.forEach((name, status) -> {
       long now = System.nanoTime();
       if (status.role() == Role.REFUSED
-          && this.refusals.stream().noneMatch((each) -> each.startsWith(name + ":"))
+          && (this.refusals.stream().noneMatch((each) -> each.startsWith(name + ":"))
+              || status.reason().matches("(?s).*a clone from \\S+ has failed.*"))
           && rebuild(name)) {
         this.rebuilt.putIfAbsent(name, now);
         this.refusals.add(name + ": " + status.reason());
