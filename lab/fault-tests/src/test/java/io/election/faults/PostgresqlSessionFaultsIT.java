@@ -22,11 +22,11 @@ class PostgresqlSessionFaultsIT extends SessionFaultsContract {
     return "deadlock detected";
   }
 
-  /** The victim is who looks for a deadlock first. */
+  /** The victim is who looks for a deadlock first: here a node, before its wait times out. */
   @Override
   void preferNodesAsVictims(Statement administrator, String user) throws SQLException {
     administrator.execute("SET deadlock_timeout = '30s'");
-    administrator.execute("ALTER USER " + user + " SET deadlock_timeout = '600ms'");
+    administrator.execute("ALTER USER " + user + " SET deadlock_timeout = '300ms'");
     administrator.execute("COMMIT");
   }
 

@@ -111,7 +111,7 @@ abstract class SessionFaultsContract {
             cluster
                 .within(Duration.ofSeconds(60), "a follower is the victim of a deadlock")
                 // InnoDB refreshes its list of transactions only if it was not read for 100 ms.
-                .pollInterval(Duration.ofMillis(250))
+                .pollInterval(Duration.ofMillis(150))
                 .until(() -> {
                   if (!"0".equals(database.query(countTakeOversThatWait(database.username())))) {
                     statement
