@@ -1,7 +1,5 @@
 package io.election.support;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -37,15 +35,18 @@ public final class PostgresqlServer extends TestServer {
       wal_keep_size = 256MB
       """;
 
+  private final PostgresqlPrograms release;
   private final Path programs;
   private final Path folder;
   private final List<String> prefix;
   private @Nullable Process process;
   private @Nullable Process guard;
 
-  private PostgresqlServer(Path programs, Path folder, List<String> prefix) {
+  private PostgresqlServer(PostgresqlPrograms release, Path folder, List<String> prefix)
+      throws IOException {
     super(freePort());
-    this.programs = programs;
+    this.release = release;
+    this.programs = release.folder();
     this.folder = folder;
     this.prefix = prefix;
     Runtime.getRuntime().addShutdownHook(new Thread(this::close, "election-test-cleanup"));
@@ -57,15 +58,16 @@ public final class PostgresqlServer extends TestServer {
    * @param prefix a program that starts it, with its arguments; none if it starts itself
    */
   public static PostgresqlServer launch(PostgresqlPrograms release, String... prefix) {
-    PostgresqlServer server = create(release, prefix);
+    PostgresqlServer server = create(release, List.of(prefix));
     server.initialize();
     return server;
   }
 
   /** Starts a server whose write-ahead log is on a small disk in memory. Only root can mount it. */
   public static PostgresqlServer startOnDisk(PostgresqlPrograms release, int megabytes) {
-    PostgresqlServer server = create(release);
-    server.runAsRoot(
+    PostgresqlServer server = create(release, List.of());
+    Shell.run(
+        server.folder,
         "mkdir wal && mount -t tmpfs -o mode=700,uid=%1$s,gid=%1$s,size=%2$sm tmpfs wal"
             .formatted(Unprivileged.NOBODY, megabytes));
     // Small segments: the server needs a new one soon.
@@ -73,20 +75,16 @@ public final class PostgresqlServer extends TestServer {
     return server;
   }
 
-  private static PostgresqlServer create(PostgresqlPrograms release, String... prefix) {
+  private static PostgresqlServer create(PostgresqlPrograms release, List<String> prefix) {
     try {
-      return new PostgresqlServer(release.folder(), Unprivileged.newFolder(), List.of(prefix));
+      return new PostgresqlServer(release, Unprivileged.newFolder(), prefix);
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
   }
 
   private void initialize(String... options) {
-    try {
-      Unprivileged.own(Files.writeString(this.folder.resolve("password"), ROOT_PASSWORD));
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
+    write("password", ROOT_PASSWORD);
     List<String> command = new ArrayList<>(List.of(
         this.programs.resolve("initdb").toString(),
         "--pgdata=data",
@@ -98,7 +96,7 @@ public final class PostgresqlServer extends TestServer {
         "--no-sync"));
     command.addAll(List.of(options));
     Unprivileged.run(this.folder, command);
-    write("postgresql.conf", SETTINGS);
+    write("data/postgresql.conf", SETTINGS);
     start();
   }
 
@@ -106,34 +104,19 @@ public final class PostgresqlServer extends TestServer {
     return this.folder.resolve("wal");
   }
 
-  private void runAsRoot(String script) {
-    try {
-      Process process = new ProcessBuilder("sh", "-c", script)
-          .directory(this.folder.toFile())
-          .redirectErrorStream(true)
-          .start();
-      String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-      if (process.onExit().join().exitValue() != 0) {
-        throw new IllegalStateException(script + ": " + output);
-      }
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-  }
-
   /** Starts a standby, which applies what this server writes and is read-only until promoted. */
   public PostgresqlServer startStandby() {
-    PostgresqlServer standby = newServer();
+    PostgresqlServer standby = create(this.release, this.prefix);
     try (Connection connection = connectAsRoot()) {
       query(connection, "SELECT pg_backup_start('standby', true)");
       copyTo(standby);
       String label = query(connection, "SELECT labelfile FROM pg_backup_stop(false)");
-      standby.write("backup_label", Objects.requireNonNull(label));
+      standby.write("data/backup_label", Objects.requireNonNull(label));
     } catch (SQLException ex) {
       throw new IllegalStateException(ex);
     }
-    standby.write("standby.signal", "");
-    standby.write("postgresql.auto.conf", """
+    standby.write("data/standby.signal", "");
+    standby.write("data/postgresql.auto.conf", """
         primary_conninfo = 'host=127.0.0.1 port=%s user=root password=%s'
         """.formatted(port(), ROOT_PASSWORD));
     standby.start();
@@ -142,18 +125,10 @@ public final class PostgresqlServer extends TestServer {
 
   /** Starts another server on a copy of the data of this one, which must be stopped. */
   public PostgresqlServer startCopy() {
-    PostgresqlServer copy = newServer();
+    PostgresqlServer copy = create(this.release, this.prefix);
     copyTo(copy);
     copy.start();
     return copy;
-  }
-
-  private PostgresqlServer newServer() {
-    try {
-      return new PostgresqlServer(this.programs, Unprivileged.newFolder(), this.prefix);
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
   }
 
   private void copyTo(PostgresqlServer other) {
@@ -169,7 +144,7 @@ public final class PostgresqlServer extends TestServer {
 
   private void write(String file, String text) {
     try {
-      Unprivileged.own(Files.writeString(this.folder.resolve("data").resolve(file), text));
+      Unprivileged.own(Files.writeString(this.folder.resolve(file), text));
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -195,14 +170,14 @@ public final class PostgresqlServer extends TestServer {
   /** Restarts as a standby without a primary, which is read-only until it is promoted. */
   public void becomeStandby() {
     stop();
-    write("standby.signal", "");
+    write("data/standby.signal", "");
     start();
   }
 
   /** The server ends itself once it needs another file for its log. */
   @Override
   public void fillDisk() {
-    runAsRoot("! dd if=/dev/zero of=wal/ballast bs=4k");
+    Shell.run(this.folder, "! dd if=/dev/zero of=wal/ballast bs=4k");
     Awaitility.await("the server ends")
         .atMost(Duration.ofSeconds(60))
         .pollInterval(Duration.ofMillis(20))
@@ -220,7 +195,7 @@ public final class PostgresqlServer extends TestServer {
 
   @Override
   public void freeDisk() {
-    runAsRoot("rm wal/ballast");
+    Shell.run(this.folder, "rm wal/ballast");
     start();
   }
 
@@ -308,7 +283,7 @@ public final class PostgresqlServer extends TestServer {
       stop();
     }
     if (Files.exists(disk())) {
-      runAsRoot("umount wal");
+      Shell.run(this.folder, "umount wal");
     }
     Unprivileged.delete(this.folder);
   }

@@ -1,8 +1,7 @@
 package io.election.support.process;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import io.election.support.Shell;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
@@ -87,18 +86,9 @@ public final class IsolatedHosts implements AutoCloseable {
   }
 
   private void run(String script) {
-    String commands =
-        script.replace("$ADDRESS", "10.213." + this.subnet).replace("$N", "" + this.subnet);
-    try {
-      Process shell =
-          new ProcessBuilder("sh", "-ec", commands).redirectErrorStream(true).start();
-      String output = new String(shell.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      if (shell.onExit().join().exitValue() != 0) {
-        throw new IllegalStateException(commands + output);
-      }
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
+    Shell.run(
+        Path.of("."),
+        script.replace("$ADDRESS", "10.213." + this.subnet).replace("$N", "" + this.subnet));
   }
 
   /** The processes on a host must have ended. */
