@@ -58,7 +58,7 @@ final class LeaderBoundBean {
   /** Held by the thread that starts and stops the bean. */
   private final Object turn = new Object();
 
-  /** Lets that thread look again. */
+  /** Wakes that thread. */
   private final Semaphore news = new Semaphore(0);
 
   /** When a problem was logged last. */
@@ -344,8 +344,8 @@ final class LeaderBoundBean {
     boolean runs = this.state == State.RUNNING;
     boolean covered = isCovered(leads);
     long age = now() - this.entered;
-    if ((starts || this.state == State.STOPPING) && age >= MINUTE && isNew(starts + "" + covered)) {
-      String step = starts ? "start" : "stop";
+    String step = starts ? "start" : "stop";
+    if ((starts || this.state == State.STOPPING) && age >= MINUTE && isNew(step + covered)) {
       log.warn("the {} of leader-bound {} has not ended for {} s", step, this, age / 1000);
       if (starts && !covered && this.rescue.isDone()) {
         // A loop in start() that ignores its interruption would go on beside the next leader's.
