@@ -28,6 +28,8 @@ import org.springframework.core.annotation.Order;
 public final class LeaderBoundBeans
     implements SmartLifecycle, ApplicationListener<ApplicationContextEvent> {
 
+  static final String NAME = "leaderBoundBeans";
+
   private final ApplicationContext context;
 
   private final Supplier<List<LeaderBoundBean>> finder;
@@ -88,7 +90,7 @@ public final class LeaderBoundBeans
     this.beans = this.finder.get();
   }
 
-  /** Called without an event if the context fails after its refresh. */
+  /** Called without an event if the context fails after its refresh, and before it if it stops. */
   @Override
   public void stop() {
     close();

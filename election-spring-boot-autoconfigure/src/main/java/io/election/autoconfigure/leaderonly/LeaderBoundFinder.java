@@ -106,6 +106,7 @@ record LeaderBoundFinder(
         place,
         "Spring starts a plain Lifecycle with the life cycles that depend on it",
         "Implement SmartLifecycle, and let isAutoStartup() return false.");
+    stopBefore(name);
     return bound(
         name,
         elections.isEmpty() ? "" : elections.get(0),
@@ -121,6 +122,11 @@ record LeaderBoundFinder(
         ? Optional.ofNullable(
             AnnotatedElementUtils.findMergedAnnotation(bean.getTargetType(), LeaderBound.class))
         : Optional.empty();
+  }
+
+  /** Spring stops a life cycle after those that depend on it. */
+  private void stopBefore(String bean) {
+    this.beanFactory.registerDependentBean(bean, LeaderBoundBeans.NAME);
   }
 
   private boolean isDependency(String name) {
@@ -169,7 +175,9 @@ record LeaderBoundFinder(
       if (ClassUtils.isPresent(name, loader)) {
         Class<?> type = ClassUtils.resolveClassName(name, loader);
         Method getter = ClassUtils.getMethod(type, "getListenerContainer", String.class);
-        for (Object registry : this.beanFactory.getBeansOfType(type).values()) {
+        for (Map.Entry<String, ?> bean : this.beanFactory.getBeansOfType(type).entrySet()) {
+          stopBefore(bean.getKey());
+          Object registry = bean.getValue();
           Object ids = LeaderBoundBean.property(registry, "listenerContainerIds");
           for (Object id : (Collection<?>) Objects.requireNonNull(ids)) {
             Object container = ReflectionUtils.invokeMethod(getter, registry, id);

@@ -77,7 +77,7 @@ public final class LeaderOnlyAutoConfiguration {
     return LeaderOnlyValidator.ofDefinitions(methods);
   }
 
-  @Bean
+  @Bean(LeaderBoundBeans.NAME)
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static LeaderBoundBeans leaderBoundBeans(
       ApplicationContext context,

@@ -23,7 +23,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.tomcat.autoconfigure.servlet.TomcatServletWebServerAutoConfiguration;
@@ -41,8 +42,9 @@ import org.springframework.web.bind.annotation.RestController;
 /** What an application ends after what. Each step waits for the one before it. */
 class ShutdownOrderTest {
 
-  @Test
-  void leaderWorkOfAllPhasesEndsBeforeTheLeaseAndRequestsAndPoolsAfterIt() {
+  @ParameterizedTest(name = "stopped first: {0}")
+  @ValueSource(booleans = {false, true})
+  void leaderWorkOfAllPhasesEndsBeforeTheLeaseAndRequestsAndPoolsAfterIt(boolean stops) {
     ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
         .properties(
             "spring.application.name=default",
@@ -61,6 +63,9 @@ class ShutdownOrderTest {
     CompletableFuture<HttpResponse<Void>> request = HttpClient.newHttpClient()
         .sendAsync(HttpRequest.newBuilder(URI.create(url)).build(), BodyHandlers.discarding());
     log.await("request begins");
+    if (stops) {
+      context.stop();
+    }
     context.close();
     assertThat(log.entries)
         .containsExactly(
