@@ -95,7 +95,6 @@ final class LeaderBoundBean {
     this.shared = shared;
     this.origin = shared.ticker().read();
     this.since = shared.clock().instant();
-    gate.onChange(this::changed);
   }
 
   /**
@@ -159,7 +158,9 @@ final class LeaderBoundBean {
 
   /** Starts and stops the bean, until it is closed and has stopped. */
   void run() {
+    Consumer<LeadershipEvent> listener = this::changed;
     synchronized (this.turn) {
+      this.gate.listeners().add(listener);
       while (this.open) {
         try {
           long leads = leads();
@@ -175,6 +176,8 @@ final class LeaderBoundBean {
           awaitNews();
         }
       }
+      // An election of a parent context goes on.
+      this.gate.listeners().remove(listener);
     }
   }
 

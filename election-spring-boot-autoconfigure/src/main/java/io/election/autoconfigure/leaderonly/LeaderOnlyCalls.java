@@ -333,9 +333,9 @@ public final class LeaderOnlyCalls
       return this.election;
     }
 
-    /** Adds a listener for changes of the leadership, which must not block. */
-    void onChange(Consumer<LeadershipEvent> listener) {
-      this.listeners.add(listener);
+    /** The listeners for changes of the leadership, which must not block. */
+    List<Consumer<LeadershipEvent>> listeners() {
+      return this.listeners;
     }
 
     NotLeaderException notLeader() {

@@ -524,6 +524,29 @@ class LeaderBoundBeanTest {
         .containsExactly("start", "stop without a callback", "closed", "stop");
   }
 
+  @Test
+  void anApplicationThatOpensAgainWaitsForTheStopOfBefore() {
+    lead(1);
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
+    this.bean.open();
+    Thread next = new Thread(this.bean::run);
+    next.setDaemon(true);
+    next.start();
+    await().until(() -> next.getState() == Thread.State.BLOCKED);
+    assertThat(this.consumer.history).containsExactly("start", "stop");
+    this.consumer.callBack();
+    assertThat(this.consumer.history).containsExactly("start", "stop", "start");
+  }
+
+  @Test
+  void anElectionForgetsABeanWhoseApplicationHasClosed() {
+    assertThat(this.calls.gate("").listeners()).hasSize(1);
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
+    assertThat(this.calls.gate("").listeners()).isEmpty();
+  }
+
   /** It is leader work too, and must not reach the next run. */
   @Test
   void theStopOfAStartThatDoesNotEndIsWaitedFor() {
