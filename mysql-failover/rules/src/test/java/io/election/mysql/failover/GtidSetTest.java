@@ -115,6 +115,12 @@ class GtidSetTest {
     assertThat(all.ofOrigin("")).isEqualTo(GtidSet.EMPTY);
   }
 
+  @Test
+  void givesOneOfItsTransactions() {
+    assertThat(set("A:3-9,B:1").any()).isEqualTo(set("A:3"));
+    assertThat(GtidSet.EMPTY.any()).isEqualTo(GtidSet.EMPTY);
+  }
+
   /** The laws of sets, on random sets. */
   @Test
   void theLawsOfSetsHold() {
@@ -126,7 +132,7 @@ class GtidSetTest {
       GtidSet both = a.subtract(a.subtract(b));
       assertThat(union).isEqualTo(b.union(a));
       assertThat(union.contains(a) && union.contains(b)).isTrue();
-      assertThat(both).isEqualTo(b.subtract(b.subtract(a)));
+      assertThat(both).isEqualTo(b.subtract(b.subtract(a))).isEqualTo(a.intersect(b));
       assertThat(a.subtract(b).union(both)).isEqualTo(a);
       assertThat(a.subtract(b).subtract(b)).isEqualTo(a.subtract(b));
       assertThat(a.contains(b)).isEqualTo(union.equals(a));

@@ -75,4 +75,30 @@ class GuardTest {
     this.guard.see(20, at(1_000));
     assertThat(this.guard.serving(at(5_250))).contains(".until.34',").contains(".until.37')");
   }
+
+  @Test
+  void threeChecksInThreeSecondsSuffice() {
+    assertThat(standsStill(8, 1_000)).isFalse();
+    assertThat(standsStill(8, 2_000)).isFalse();
+    assertThat(standsStill(8, 3_000)).isFalse();
+    assertThat(standsStill(8, 4_000)).isTrue();
+  }
+
+  /** The server refuses the opening if less time is left than the guard needs. */
+  @Test
+  void theServerIsOpenedInTimeOrNotAtAllAndWithItsGuard() {
+    String opening = this.guard.opening("(5000000 - 7)", "SELECT 1 -- clients\n");
+    assertThat(opening)
+        .startsWith(
+            "SET GLOBAL super_read_only = IF((5000000 - 7) < 1250000, 'too late: the lease may have ended', 'OFF');")
+        .contains(
+            "SET last_tick = FLOOR(((5000000 - 7) - 750000) / 250000);",
+            "CURSOR FOR SELECT 1 -- clients;",
+            "SET last_tick = GREATEST(last_tick, (SELECT COALESCE(",
+            "WHILE NOT EXISTS (SELECT * FROM performance_schema.metadata_locks")
+        .doesNotContain("{", "%s");
+    assertThat(this.guard.ticks()).contains(".tick.%'");
+    String name = this.guard.ticks().replaceAll("(?s).*(mysql_failover[.][0-9]+)[.]tick.*", "$1");
+    assertThat(opening).contains("GET_LOCK(CONCAT('" + name + ".tick.', tick), 0)");
+  }
 }

@@ -57,4 +57,11 @@ class KillCommandTest {
     TimeUnit.SECONDS.sleep(4);
     assertThat(told()).doesNotExist();
   }
+
+  @Test
+  void anInterruptedAgentDoesNotWaitForTheCommand() throws Exception {
+    Thread.currentThread().interrupt();
+    assertThat(run(List.of("sleep", "30"))).isFalse();
+    assertThat(Thread.interrupted()).isTrue();
+  }
 }
