@@ -1,6 +1,5 @@
 package io.election.mysql.failover;
 
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -30,24 +29,12 @@ public final class GtidSet {
   private static final Pattern UUID =
       Pattern.compile("[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}");
 
+  private static final int UUID_LENGTH = 36;
+
   private static final Pattern TAG = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,31}");
 
   private static final Pattern NUMBERS =
       Pattern.compile("([0-9]{1,19})(?:\\s*-\\s*([0-9]{1,19}))?");
-
-  private static final BigInteger GREATEST = BigInteger.valueOf(Long.MAX_VALUE - 1);
-
-  /** The origin of transactions. */
-  private record Origin(String uuid, String tag) implements Comparable<Origin> {
-
-    private static final Comparator<Origin> ORDER =
-        Comparator.comparing(Origin::uuid).thenComparing(Origin::tag);
-
-    @Override
-    public int compareTo(Origin other) {
-      return ORDER.compare(this, other);
-    }
-  }
 
   /** Consecutive transactions, both ends included. */
   private record Interval(long first, long last) {
@@ -58,10 +45,13 @@ public final class GtidSet {
     }
   }
 
-  /** The intervals of each origin, in ascending order, with gaps between them. No list is empty. */
-  private final Map<Origin, List<Interval>> intervals;
+  /**
+   * The intervals of each origin, a UUID or {@code uuid:tag}, in ascending order, with gaps between
+   * them. No list is empty.
+   */
+  private final Map<String, List<Interval>> intervals;
 
-  private GtidSet(Map<Origin, List<Interval>> intervals) {
+  private GtidSet(Map<String, List<Interval>> intervals) {
     this.intervals = intervals;
   }
 
@@ -76,7 +66,7 @@ public final class GtidSet {
    * @throws IllegalArgumentException if the text is not a GTID set
    */
   public static GtidSet parse(String text) {
-    TreeMap<Origin, List<Interval>> found = new TreeMap<>();
+    TreeMap<String, List<Interval>> found = new TreeMap<>();
     for (String part : text.split(",", -1)) {
       if (!part.isBlank()) {
         parse(part.strip(), found);
@@ -86,14 +76,15 @@ public final class GtidSet {
     return new GtidSet(found);
   }
 
-  private static void parse(String part, Map<Origin, List<Interval>> found) {
+  private static void parse(String part, Map<String, List<Interval>> found) {
     String[] fields = part.split("\\s*:\\s*", -1);
-    Origin origin = new Origin(fields[0].toLowerCase(Locale.ROOT), "");
+    String uuid = fields[0].toLowerCase(Locale.ROOT);
+    String origin = uuid;
     boolean numbers = false;
     for (int i = 1; i < fields.length; i++) {
       if (TAG.matcher(fields[i]).matches()) {
         require(i == 1 || numbers, part);
-        origin = new Origin(origin.uuid(), fields[i].toLowerCase(Locale.ROOT));
+        origin = uuid + ":" + fields[i].toLowerCase(Locale.ROOT);
         numbers = false;
       } else {
         found.computeIfAbsent(origin, (any) -> new ArrayList<>()).add(interval(fields[i], part));
@@ -107,11 +98,10 @@ public final class GtidSet {
     Matcher matcher = NUMBERS.matcher(field);
     require(matcher.matches(), part);
     String end = matcher.group(2);
-    BigInteger first = new BigInteger(matcher.group(1));
-    BigInteger last = end != null ? new BigInteger(end) : first;
-    require(
-        first.signum() > 0 && last.compareTo(first) >= 0 && last.compareTo(GREATEST) <= 0, part);
-    return new Interval(first.longValue(), last.longValue());
+    long first = Long.parseUnsignedLong(matcher.group(1));
+    long last = end != null ? Long.parseUnsignedLong(end) : first;
+    require(first > 0 && last >= first && last < Long.MAX_VALUE, part);
+    return new Interval(first, last);
   }
 
   private static void require(boolean valid, String part) {
@@ -143,7 +133,7 @@ public final class GtidSet {
 
   /** Returns the transactions that are in either set. */
   public GtidSet union(GtidSet other) {
-    TreeMap<Origin, List<Interval>> all = new TreeMap<>(this.intervals);
+    TreeMap<String, List<Interval>> all = new TreeMap<>(this.intervals);
     other.intervals.forEach((origin, added) -> all.merge(origin, added, (mine, others) -> {
       List<Interval> both = new ArrayList<>(mine);
       both.addAll(others);
@@ -154,7 +144,7 @@ public final class GtidSet {
 
   /** Returns the transactions that are in this set and not in another one. */
   public GtidSet subtract(GtidSet other) {
-    TreeMap<Origin, List<Interval>> rest = new TreeMap<>();
+    TreeMap<String, List<Interval>> rest = new TreeMap<>();
     this.intervals.forEach((origin, mine) -> {
       List<Interval> left = subtract(mine, other.intervals.get(origin));
       if (!left.isEmpty()) {
@@ -196,11 +186,10 @@ public final class GtidSet {
 
   /** Returns one of the transactions; empty if there is none. */
   public GtidSet any() {
-    TreeMap<Origin, List<Interval>> found = new TreeMap<>();
-    this.intervals.forEach((origin, mine) -> {
-      if (found.isEmpty()) {
-        found.put(origin, List.of(new Interval(mine.get(0).first(), mine.get(0).first())));
-      }
+    TreeMap<String, List<Interval>> found = new TreeMap<>();
+    this.intervals.entrySet().stream().limit(1).forEach((each) -> {
+      long first = each.getValue().get(0).first();
+      found.put(each.getKey(), List.of(new Interval(first, first)));
     });
     return new GtidSet(found);
   }
@@ -211,9 +200,13 @@ public final class GtidSet {
    * @param uuid the UUID of the origin
    */
   public GtidSet ofOrigin(String uuid) {
-    TreeMap<Origin, List<Interval>> found = new TreeMap<>(this.intervals);
-    found.keySet().removeIf((each) -> !each.uuid().equals(uuid.toLowerCase(Locale.ROOT)));
+    TreeMap<String, List<Interval>> found = new TreeMap<>(this.intervals);
+    found.keySet().removeIf((each) -> !uuid(each).equals(uuid.toLowerCase(Locale.ROOT)));
     return new GtidSet(found);
+  }
+
+  private static String uuid(String origin) {
+    return origin.substring(0, UUID_LENGTH);
   }
 
   /** Returns whether the set is empty. */
@@ -234,14 +227,11 @@ public final class GtidSet {
   /** Returns the set as MySQL prints it, on one line and without spaces. */
   @Override
   public String toString() {
-    Map<String, StringBuilder> texts = new TreeMap<>();
-    this.intervals.forEach((origin, intervals) -> {
-      StringBuilder text = texts.computeIfAbsent(origin.uuid(), (uuid) -> new StringBuilder(uuid));
-      if (!origin.tag().isEmpty()) {
-        text.append(':').append(origin.tag());
-      }
-      intervals.forEach((interval) -> text.append(':').append(interval));
-    });
-    return texts.values().stream().collect(Collectors.joining(","));
+    Map<String, String> texts = new TreeMap<>();
+    this.intervals.forEach((origin, intervals) -> texts.merge(
+        uuid(origin),
+        intervals.stream().map((each) -> ":" + each).collect(Collectors.joining("", origin, "")),
+        (before, tagged) -> before + tagged.substring(UUID_LENGTH)));
+    return String.join(",", texts.values());
   }
 }

@@ -66,7 +66,6 @@ record Accession(
     }
   }
 
-  /** Lets clients write. */
   void open(Promotion promotion) throws SQLException {
     this.server.openForWrites(
         promotion.term(),

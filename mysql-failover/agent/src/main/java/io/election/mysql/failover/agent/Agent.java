@@ -233,7 +233,6 @@ final class Agent implements SmartLifecycle {
         : "; its last attempt to become or stay the source failed: " + failure;
   }
 
-  /** Joins the source, if there is one. */
   private void join(Snapshot read, ServerState state, Facts facts) throws Exception {
     Optional<String> leader = this.election.leaderId();
     Promotion source = read.last().filter(this::isElected).orElse(null);

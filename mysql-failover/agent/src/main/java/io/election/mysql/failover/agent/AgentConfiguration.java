@@ -17,7 +17,6 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** Configuration of the agent. */
 @Configuration(proxyBeanMethods = false)
 @Import({
   Agent.class,

@@ -43,7 +43,6 @@ record AgentProperties(
     @DefaultValue List<String> killServer,
     @DefaultValue Tls tls) {
 
-  /** Whether a server becomes the source. */
   enum Rank {
     ALLOWED,
     NEVER,

@@ -64,7 +64,6 @@ record CheckController(
         .exceptionally((ex) -> ResponseEntity.status(409).body(ex.getMessage()));
   }
 
-  /** The server that becomes the source. */
   record SwitchOver(String to) {}
 
   /** Replaces all data of a refused server by those of the source. */
@@ -95,10 +94,8 @@ record CheckController(
     return ResponseEntity.accepted().build();
   }
 
-  /** Why the set is paused. */
   record Pause(@Nullable String reason) {}
 
-  /** Ends a pause. */
   @PostMapping("/resume")
   ResponseEntity<String> resume(@RequestBody Map<String, String> none) throws LeaseStoreException {
     this.registry.pause("");

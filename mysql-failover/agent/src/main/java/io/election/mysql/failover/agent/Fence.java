@@ -156,7 +156,6 @@ record Fence(
         .isPresent();
   }
 
-  /** Returns how long this node still leads. */
   private Duration remaining() {
     return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);
   }

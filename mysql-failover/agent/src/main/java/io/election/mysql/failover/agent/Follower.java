@@ -7,10 +7,8 @@ import io.election.mysql.failover.agent.ServerState.Receiver;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -92,7 +90,6 @@ final class Follower {
     return this.refusedBy;
   }
 
-  /** Sets the source that the server may not join. */
   void refuse(@Nullable Promotion source) {
     this.refusedBy = source;
   }
@@ -280,24 +277,16 @@ final class Follower {
    *
    * @return the source; {@code null} if the election has opened in the meantime
    */
-  private @Nullable Peer ask(Promotion source) throws SQLException, InterruptedException {
+  private @Nullable Peer ask(Promotion source) throws Exception {
     long began = this.clock.getAsLong();
     Future<Peer> task = VitalThread.start(
         "ask-source",
         () -> Peer.inspect(this.properties.address(source.server()), this.properties));
-    while (true) {
-      try {
-        return task.get(10, TimeUnit.MILLISECONDS);
-      } catch (TimeoutException ex) {
-        if (this.standing.hasOpenedSince(began)) {
-          return null;
-        }
-      } catch (ExecutionException ex) {
-        if (ex.getCause() instanceof SQLException failure) {
-          throw failure;
-        }
-        throw new IllegalStateException(ex);
+    while (!VitalThread.isDone(task, 10)) {
+      if (this.standing.hasOpenedSince(began)) {
+        return null;
       }
     }
+    return task.get();
   }
 }

@@ -25,7 +25,6 @@ final class HandOver {
   private final LongSupplier clock;
   private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
 
-  /** A request of an operator. */
   record Request(String target, CompletableFuture<String> outcome) {
 
     void refuse(String reason) {
@@ -48,7 +47,6 @@ final class HandOver {
     this.clock = clock;
   }
 
-  /** Requests a hand-over. */
   CompletableFuture<String> request(String target, boolean isSource) {
     Request request = new Request(target, new CompletableFuture<>());
     if (!isSource) {

@@ -174,7 +174,6 @@ final class MysqlServer implements AutoCloseable {
     return new MysqlServer(this.connection.another(patience), this.tls, this.clock);
   }
 
-  /** From now on limits the time for each answer. */
   void answerWithin(Duration time) throws SQLException {
     this.connection.answerWithin(time);
   }
@@ -337,7 +336,6 @@ final class MysqlServer implements AutoCloseable {
     this.connection.kill(CLIENTS);
   }
 
-  /** Closes the connection at once and for good, even while another thread waits for an answer. */
   void abort() {
     this.connection.abort();
   }

@@ -51,7 +51,6 @@ record Position(
     return this.finalIn == term;
   }
 
-  /** Returns the same position as if it were final. */
   Position finalIn(long term, GtidSet received) {
     return new Position(
         this.server,

@@ -47,14 +47,12 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
     return settings;
   }
 
-  /** Returns the statements that make these settings. */
   static String[] setting(int acknowledging) {
     return ofSource(acknowledging).entrySet().stream()
         .map((each) -> "SET GLOBAL %s = %s".formatted(each.getKey(), each.getValue()))
         .toArray(String[]::new);
   }
 
-  /** Returns all that is required of an open source. */
   private static Map<String, String> ofOpenSource(int acknowledging) {
     Map<String, String> required = new TreeMap<>(ALWAYS);
     required.putAll(ofSource(acknowledging));

@@ -72,7 +72,6 @@ record Promotion(
         members);
   }
 
-  /** Returns the same promotion with other members. */
   Promotion with(Map<String, String> members) {
     return new Promotion(
         this.term,
@@ -138,7 +137,6 @@ record Promotion(
     }
   }
 
-  /** Returns the names of the members, in order. */
   Set<String> names() {
     return new TreeSet<>(this.members.keySet());
   }

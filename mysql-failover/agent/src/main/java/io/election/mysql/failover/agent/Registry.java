@@ -129,7 +129,7 @@ final class Registry implements AutoCloseable {
    * @throws LeaseStoreException if the outcome is unknown
    */
   void pause(String reason) throws LeaseStoreException {
-    this.fence.send(TxnRequest.newBuilder().addSuccess(put(this.pause, reason)).build());
+    write(put(this.pause, reason));
     log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
   }
 
@@ -140,18 +140,19 @@ final class Registry implements AutoCloseable {
 
   /** Publishes the position of this agent's server. When this returns, all agents can read it. */
   void publish(Position position) throws LeaseStoreException {
-    this.fence.send(TxnRequest.newBuilder()
-        .addSuccess(put(this.positions + position.server(), position.print()))
-        .build());
+    write(put(this.positions + position.server(), position.print()));
   }
 
   /** Removes the position of this agent's server, whose data are about to be replaced. */
   void withdraw(String server) throws LeaseStoreException {
-    this.fence.send(TxnRequest.newBuilder()
-        .addSuccess(RequestOp.newBuilder()
-            .setRequestDeleteRange(
-                DeleteRangeRequest.newBuilder().setKey(bytes(this.positions + server))))
+    write(RequestOp.newBuilder()
+        .setRequestDeleteRange(
+            DeleteRangeRequest.newBuilder().setKey(bytes(this.positions + server)))
         .build());
+  }
+
+  private void write(RequestOp change) throws LeaseStoreException {
+    this.fence.send(TxnRequest.newBuilder().addSuccess(change).build());
   }
 
   private boolean put(String key, String value, Compare condition) throws LeaseStoreException {

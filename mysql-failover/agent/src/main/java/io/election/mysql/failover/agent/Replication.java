@@ -41,7 +41,6 @@ record Replication(ServerConnection connection, Tls tls, LongSupplier clock) {
     this.connection.execute("STOP REPLICA IO_THREAD");
   }
 
-  /** Starts the applier, if it was stopped. */
   void startApplier() throws SQLException {
     this.connection.execute("START REPLICA SQL_THREAD");
   }

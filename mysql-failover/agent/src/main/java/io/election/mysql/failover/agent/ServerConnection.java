@@ -76,12 +76,10 @@ final class ServerConnection implements AutoCloseable {
     }
   }
 
-  /** Returns the value of an expression. */
   String value(String expression) throws SQLException {
     return query("SELECT " + expression).get(0);
   }
 
-  /** Returns whether a condition is true. */
   boolean is(String condition) throws SQLException {
     return "1".equals(value(condition));
   }

@@ -122,7 +122,6 @@ record ServerState(
     return STATE + ", %s AS term, %s AS %s".formatted(term, guard, GUARD_COLUMN);
   }
 
-  /** Returns the state from a row of the query. */
   static ServerState of(ResultSet row) throws SQLException {
     GtidSet executed = GtidSet.parse(text(row, "executed"));
     GtidSet received = GtidSet.parse(text(row, "received"));

@@ -134,7 +134,6 @@ class SourceDuty {
     return this.handOver.request(target, status != null && status.role() == Role.SOURCE);
   }
 
-  /** Requests the end of the duty. */
   void end() {
     this.ends.release();
   }

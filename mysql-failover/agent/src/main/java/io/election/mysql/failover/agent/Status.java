@@ -9,7 +9,6 @@ package io.election.mysql.failover.agent;
  */
 record Status(Role role, String reason, long lagSeconds) {
 
-  /** The roles of a server. */
   enum Role {
     /** The agent has not checked the server yet, or cannot reach it. */
     UNKNOWN,

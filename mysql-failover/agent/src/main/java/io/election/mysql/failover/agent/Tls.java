@@ -23,7 +23,6 @@ import org.springframework.boot.ssl.pem.PemSslStoreDetails;
  */
 record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
 
-  /** The modes. */
   enum Mode {
     /** No TLS. Passwords are encrypted by a public key that the other server sends. */
     OFF,
@@ -38,7 +37,6 @@ record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
   /** The authorities as the driver reads them, by their file. */
   private static final Map<Path, String> STORES = new ConcurrentHashMap<>();
 
-  /** Adds properties of Connector/J. */
   void configure(Properties login) {
     switch (this.mode) {
       case OFF -> {
@@ -56,7 +54,6 @@ record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
     }
   }
 
-  /** Returns the options of a replication channel. */
   String ofReplication() {
     return "SOURCE_SSL = %s, SOURCE_SSL_CA = '%s', SOURCE_SSL_VERIFY_SERVER_CERT = %s, GET_SOURCE_PUBLIC_KEY = %s"
         .formatted(

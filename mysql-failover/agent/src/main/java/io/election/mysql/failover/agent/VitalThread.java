@@ -50,14 +50,16 @@ final class VitalThread {
   }
 
   /** Waits for a task, and returns whether it is done. */
-  static boolean isDone(Future<Void> task, long millis) throws SQLException {
+  static boolean isDone(Future<?> task, long millis) throws SQLException {
     try {
       task.get(millis, TimeUnit.MILLISECONDS);
       return true;
     } catch (TimeoutException ex) {
       return false;
     } catch (ExecutionException ex) {
-      throw new SQLException(ex.getCause());
+      throw ex.getCause() instanceof SQLException failure
+          ? failure
+          : new SQLException(ex.getCause());
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new SQLException(ex);
