@@ -6,10 +6,8 @@ import io.election.lease.LeaseElectionService;
 import io.election.store.LeaseSettings;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -74,17 +72,16 @@ record Fence(
   /** Waits until the server is fenced, and returns whether it is. */
   private boolean await(Future<Void> fenced, BooleanSupplier mayWait) {
     try {
-      while (!fenced.isDone() && mayWait.getAsBoolean()) {
-        TimeUnit.MILLISECONDS.sleep(10);
+      while (!VitalThread.isDone(fenced, 10)) {
+        if (!mayWait.getAsBoolean()) {
+          return false;
+        }
       }
-      fenced.get(0, TimeUnit.MILLISECONDS);
       return true;
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException ex) {
+    } catch (SQLException ex) {
       log.debug("{} is not read-only", this.name, ex);
+      return false;
     }
-    return false;
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
-import io.election.mysql.failover.agent.Registry.Snapshot;
+import static io.election.mysql.failover.agent.Accession.require;
+
 import io.election.store.LeaseStoreException;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -18,25 +19,22 @@ record FirstRecord(AgentProperties properties, Registry registry) {
    * @throws IllegalStateException if there is a record, or the server cannot be the first source
    */
   void write(int acknowledging) throws LeaseStoreException {
-    Snapshot read = this.registry.read();
-    Position own = read.positions().get(this.properties.server());
-    if (own == null || !own.refusal().isEmpty() || own.term() > 0) {
-      throw new IllegalStateException("%s cannot be the first source: %s"
-          .formatted(
-              this.properties.server(),
-              own == null
-                  ? "its agent has not published its position"
-                  : own.term() > 0
-                      ? "its data are of term %s, so the record of promotions is gone"
-                          .formatted(own.term())
-                      : own.refusal()));
+    String server = this.properties.server();
+    Position own = this.registry.read().positions().get(server);
+    String problem = own == null
+        ? "its agent has not published its position"
+        : own.term() > 0
+            ? "its data are of term %s, so the record of promotions is gone".formatted(own.term())
+            : own.refusal();
+    if (own == null || !problem.isEmpty()) {
+      throw new IllegalStateException(
+          "%s cannot be the first source: %s".formatted(server, problem));
     }
     int replicas = this.properties.servers().size() - 1;
-    if (acknowledging < 1 || acknowledging > replicas) {
-      throw new IllegalStateException(
-          "acknowledging=%s: it must be between 1 and the number of replicas, which is %s"
-              .formatted(acknowledging, replicas));
-    }
+    require(
+        acknowledging >= 1 && acknowledging <= replicas,
+        "acknowledging=%s: it must be between 1 and the number of replicas, which is %s"
+            .formatted(acknowledging, replicas));
     Promotion first = new Promotion(
         1,
         own.server(),
@@ -45,9 +43,7 @@ record FirstRecord(AgentProperties properties, Registry registry) {
         0,
         acknowledging,
         Map.of(own.server(), own.uuid()));
-    if (!this.registry.initialize(first)) {
-      throw new IllegalStateException("the set has a record of promotions already");
-    }
+    require(this.registry.initialize(first), "the set has a record of promotions already");
     log.info("{} becomes the first source", own.server());
   }
 }

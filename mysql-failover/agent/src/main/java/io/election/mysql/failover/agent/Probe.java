@@ -1,7 +1,7 @@
 package io.election.mysql.failover.agent;
 
+import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -52,16 +52,14 @@ final class Probe implements AutoCloseable {
   boolean look(boolean joined) {
     long now = this.clock.getAsLong();
     Future<Void> writing = this.writing;
-    if (writing != null && writing.isDone()) {
-      this.writing = null;
-      try {
-        writing.get();
+    try {
+      if (writing != null && VitalThread.isDone(writing, 0)) {
+        this.writing = null;
         this.succeeded = this.began;
-      } catch (InterruptedException ex) {
-        Thread.currentThread().interrupt();
-      } catch (ExecutionException ex) {
-        log.debug("The probe has failed", ex);
       }
+    } catch (SQLException ex) {
+      this.writing = null;
+      log.debug("The probe has failed", ex);
     }
     if (this.writing == null && (joined || now - this.began >= INTERVAL.toNanos())) {
       this.began = now;
