@@ -49,11 +49,7 @@ public final class ElectionDatabase {
   private volatile @Nullable String schema;
   private volatile Dialect dialect;
 
-  /**
-   * Creates the database. Messages say that the source itself knows user and password.
-   *
-   * @see #ElectionDatabase(DataSource, String, String)
-   */
+  /** Creates the database. Messages say that the source itself knows user and password. */
   public ElectionDatabase(DataSource dataSource, @Nullable String url) {
     this(dataSource, url, "the DataSource of the election");
   }
@@ -210,9 +206,7 @@ public final class ElectionDatabase {
     }
   }
 
-  /**
-   * Starts the connecting thread. If it cannot be started, the attempt is not counted as pending.
-   */
+  /** Starts the connecting thread. An attempt without one is not pending. */
   private void begin(CompletableFuture<Connection> connected) throws SQLException {
     this.pending.incrementAndGet();
     try {

@@ -34,15 +34,10 @@ final class MemberTable {
 
   private static final int VERSION_LENGTH = 64;
 
-  /**
-   * How long to wait before the table is tried again. A driver may log each refusal as a warning.
-   */
+  /** When the table is tried again. A driver may log each refusal as a warning. */
   private static final long RETRY = Duration.ofMinutes(10).toNanos();
 
-  /**
-   * Thrown if the server answers but the table cannot be used. This is lasting, and affects nothing
-   * else.
-   */
+  /** The server answers but the table cannot be used. This lasts, and affects nothing else. */
   static final class UnusableException extends SQLException {
 
     private static final long serialVersionUID = 1L;
@@ -143,18 +138,12 @@ final class MemberTable {
    * label is the position in the election without a name.
    */
   private static String services(Announcement self) {
-    StringBuilder services = new StringBuilder(String.join(SEPARATOR, self.serviceIds()));
-    self.positions()
-        .forEach((id, position) -> services
-            .append(SEPARATOR)
-            .append(POSITION)
-            .append(id)
-            .append(POSITION)
-            .append(position));
+    List<String> lines = new ArrayList<>(self.serviceIds());
+    self.positions().forEach((id, position) -> lines.add(POSITION + id + POSITION + position));
     if (!self.label().isEmpty()) {
-      services.append(SEPARATOR).append(POSITION).append(POSITION).append(self.label());
+      lines.add(POSITION + POSITION + self.label());
     }
-    return services.toString();
+    return String.join(SEPARATOR, lines);
   }
 
   /**

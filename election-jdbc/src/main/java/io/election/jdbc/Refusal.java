@@ -32,9 +32,7 @@ enum Refusal {
   /** The account has used up what it may do in an hour. */
   QUOTA(30),
 
-  /**
-   * No connection is left. Whoever cannot do without one tries again; who can leaves it to others.
-   */
+  /** No connection is left. Whoever can do without one leaves it to others. */
   CROWDED(0, "1040", "1203", "53300");
 
   private static final Duration FIRST = Duration.ofSeconds(30);

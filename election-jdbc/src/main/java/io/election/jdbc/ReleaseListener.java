@@ -20,9 +20,7 @@ final class ReleaseListener implements LeaseStore.Watch {
 
   private static final Logger log = LoggerFactory.getLogger(ReleaseListener.class);
 
-  /**
-   * The number of fruitless waits after which the pause no longer doubles: it is eight leases then.
-   */
+  /** After how many fruitless waits the pause no longer doubles: it is eight leases then. */
   private static final int MAX_DOUBLINGS = 4;
 
   /** The pause after an unexpected failure, and the shortest rest after a fruitless wait. */

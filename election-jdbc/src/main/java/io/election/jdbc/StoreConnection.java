@@ -76,9 +76,7 @@ final class StoreConnection {
       drop();
       throw new LeaseStoreException(
           what
-              + " failed: the term in leader_election or leader_election_history is the greatest"
-              + " possible. Was it edited by hand? Set it back in both tables, then restart all nodes:"
-              + " each remembers the highest term that it has seen.",
+              + " failed: the term in leader_election or leader_election_history is the greatest possible. Was it edited by hand? Set it back in both tables, then restart all nodes: each remembers the highest term that it has seen.",
           ex);
     } catch (RuntimeException | Error ex) {
       drop();

@@ -149,9 +149,7 @@ final class TermHistory {
         parameters.toArray());
   }
 
-  /**
-   * Notes who ended a term, by a statement that may fail. The term lasts until its leader notices.
-   */
+  /** Notes who ended a term, by a statement that may fail: it lasts until its leader notices. */
   void noteInstruction(Session session, String serviceId, long term, AuditNote auditNote) {
     this.connection.note(
         "Who ended term %s of election '%s'".formatted(term, serviceId),
