@@ -151,11 +151,6 @@ public record JdbcUrl(String text) {
     return scheme.lookingAt() ? scheme.group() : "";
   }
 
-  /** Whether Testcontainers ends the server when the last connection is closed. */
-  boolean endsServerWhenUnused() {
-    return this.text.startsWith("jdbc:tc:") && !this.text.contains("TC_DAEMON=true");
-  }
-
   /** Whether the URL sets a property of the driver. */
   boolean sets(String property) {
     return this.text.contains(property + "=");

@@ -39,6 +39,9 @@ public final class UnpooledConnections {
 
   private final int timeoutMillis;
 
+  /** Where the next attempt begins: after the host with which the time of the last one ended. */
+  private volatile int first;
+
   private UnpooledConnections(Supplier<Login> logins, Duration timeout, ConnectBackoff backoff) {
     this.logins = logins;
     this.backoff = backoff;
@@ -46,8 +49,7 @@ public final class UnpooledConnections {
   }
 
   /**
-   * Creates a database whose connections are opened by a driver, without a pool. If the URL names
-   * several hosts, the first one that accepts writes is used.
+   * Creates a database whose connections are opened by a driver, without a pool.
    *
    * @param logins supplies the login for each new connection
    * @param login the current login
@@ -65,11 +67,6 @@ public final class UnpooledConnections {
     if (url.writesToFirstAlone()) {
       log.warn(
           "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
-          url.describe());
-    }
-    if (url.endsServerWhenUnused()) {
-      log.warn(
-          "Testcontainers stops the container of {} each time when the last connection to it is closed, which may be one of the election's, and then begins with an empty database: add TC_DAEMON=true to the URL",
           url.describe());
     }
     ConnectBackoff backoff = new ConnectBackoff(ticker);
@@ -103,26 +100,32 @@ public final class UnpooledConnections {
     SQLException failure = null;
     boolean readOnly = false;
     long deadline = System.nanoTime() + MILLISECONDS.toNanos(this.timeoutMillis);
-    for (int i = 0; i < urls.size(); i++) {
-      String host = urls.get(i).host();
-      // An unreachable host leaves time for the others.
-      int left = (int) Math.max(2, NANOSECONDS.toMillis(deadline - System.nanoTime()));
-      int millis = i < urls.size() - 1 ? left / 2 : left;
+    int begin = this.first;
+    int end = begin + urls.size();
+    this.first = 0;
+    for (int i = begin; i < end; i++) {
+      JdbcUrl url = urls.get(i % urls.size());
+      // An unreachable host leaves time for the others, unless the driver rounds its share up.
+      int left = (int) NANOSECONDS.toMillis(deadline - System.nanoTime());
+      if (i > begin && left <= 1) {
+        this.first = i % urls.size();
+        break;
+      }
       try {
-        Connection connection = open(login, urls.get(i), millis);
+        Connection connection = open(login, url, i < end - 1 ? left / 2 : left);
         if (takesWrites(connection)) {
           connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
           return connection;
         }
         readOnly = true;
-        problems.add(host + " is read-only");
+        problems.add(url.host() + " is read-only");
       } catch (SQLException ex) {
         if (failure == null) {
           failure = ex;
         } else {
           failure.addSuppressed(ex);
         }
-        problems.add(host + " provides no connection");
+        problems.add(url.host() + " provides no connection");
       }
     }
     if (failure == null || readOnly) {

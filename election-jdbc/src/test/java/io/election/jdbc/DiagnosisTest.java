@@ -3,9 +3,6 @@ package io.election.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import ch.qos.logback.classic.Level;
-import io.election.jdbc.ElectionDatabase.Login;
-import io.election.jdbc.ElectionDatabase.Settings;
 import io.election.support.ConnectionSource;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -56,18 +53,6 @@ class DiagnosisTest {
     assertThat(told(new SQLException(
             "Illegal mix of collations %s for operation '='".formatted(sides), "HY000", 1267)))
         .contains(told);
-  }
-
-  @ParameterizedTest
-  @CsvSource({"jdbc:tc:mysql:9.7:///app, 1", "jdbc:tc:mysql:9.7:///app?TC_DAEMON=true, 0"})
-  void aContainerThatStopsBetweenConnectionsIsTold(String url, int lines) throws Exception {
-    Login login = new Login(url, null, null, null, "test", Settings.NONE);
-    assertThat(Database.logged(
-            ElectionDatabase.class,
-            Level.WARN,
-            () -> UnpooledConnections.database(() -> login, login, Duration.ofSeconds(1))))
-        .hasSize(lines)
-        .allSatisfy((line) -> assertThat(line).contains("add TC_DAEMON=true to the URL"));
   }
 
   /** PostgreSQL has no numbers. */

@@ -164,16 +164,6 @@ class JdbcUrlTest {
     assertThat(url.sets("socketTimeout")).isFalse();
   }
 
-  @ParameterizedTest
-  @CsvSource({
-    "jdbc:tc:mysql:9.7:///app, true",
-    "jdbc:tc:mysql:9.7:///app?TC_DAEMON=true, false",
-    "jdbc:mysql://host/app, false"
-  })
-  void aContainerOfAUrlEndsWithItsLastConnectionUnlessItIsADaemon(String url, boolean ends) {
-    assertThat(new JdbcUrl(url).endsServerWhenUnused()).isEqualTo(ends);
-  }
-
   private static List<String> hosts(String url) {
     return new JdbcUrl(url).split().stream().map(JdbcUrl::text).toList();
   }

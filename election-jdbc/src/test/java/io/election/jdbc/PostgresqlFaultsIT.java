@@ -13,6 +13,7 @@ import io.election.support.PostgresqlPrograms;
 import io.election.support.PostgresqlServer;
 import io.election.support.TestDatabase;
 import io.election.test.Leases;
+import java.net.ServerSocket;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -25,6 +26,8 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.Driver;
 
 /** Tests faults of a whole PostgreSQL, which no other class uses. */
@@ -102,6 +105,35 @@ class PostgresqlFaultsIT {
         server.resume();
       }
       assertThat(patient.read(Set.of("jobs"))).containsKey("jobs");
+    }
+  }
+
+  /** Its share of the time-out is rounded up to all of it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"%1$s,%2$s", "%1$s,%1$s,%2$s", "%2$s,%1$s"})
+  void aHostThatIsSilentDoesNotKeepTheElectionFromTheOthers(String hosts) throws Exception {
+    try (ServerSocket silent = new ServerSocket(0)) {
+      String url = this.database
+          .jdbcUrl()
+          .replace(
+              "127.0.0.1:" + server.port(),
+              hosts.formatted("127.0.0.1:" + silent.getLocalPort(), "127.0.0.1:" + server.port()));
+      Login login = new Login(
+          url, this.database.username(), this.database.password(), new Driver(), "", Settings.NONE);
+      JdbcLeaseStore patient = new JdbcLeaseStore(
+          UnpooledConnections.database(() -> login, login, TIMEOUT),
+          SchemaMode.NONE,
+          TIMEOUT,
+          Database.RENEW_INTERVAL,
+          true);
+      try (patient) {
+        for (int i = 0; i < 2; i++) {
+          Awaitility.await()
+              .ignoreExceptions()
+              .until(() -> patient.read(Set.of("jobs")).containsKey("jobs"));
+          patient.disconnect();
+        }
+      }
     }
   }
 
