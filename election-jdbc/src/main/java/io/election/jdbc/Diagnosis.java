@@ -121,8 +121,10 @@ final class Diagnosis {
           .formatted(where, bound);
     }
     if (sqlState(ex).startsWith("08")) {
-      return "The connection to %s was lost (%s). The next call opens another."
-          .formatted(where, text(ex));
+      return session == null
+          ? "No connection to %s can be opened (%s).".formatted(where, text(ex))
+          : "The connection to %s was lost (%s). The next call opens another."
+              .formatted(where, text(ex));
     }
     if (!SqlError.has(ex, SQLException.class) || key.isEmpty()) {
       return "%s: %s.".formatted(where, text(ex));

@@ -187,7 +187,8 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     });
     if (outcome.locked()) {
       throw new RecordLockedException(
-          work + " failed. " + Diagnosis.locked("its row", this.database));
+          work + " failed. " + Diagnosis.locked("its row", this.database)
+              + " A trigger or rule that keeps the row as it is looks the same.");
     }
     if (outcome.term().isEmpty()) {
       return OptionalLong.empty();

@@ -251,7 +251,12 @@ final class LeaseRows {
           LeaseRow.leaseMillis(this.lease, number(row, 7, null)),
           version,
           row.getBoolean(9));
-      this.found.put(this.names.read(row, 1, this.rows), new Reading(lease, this.age));
+      String name = this.names.read(row, 1, this.rows);
+      if (this.found.put(name, new Reading(lease, this.age)) != null) {
+        throw new SQLException(
+            "several rows of leader_election name election '%s': keep one. Does a table inherit from it, or has it lost its primary key?"
+                .formatted(name));
+      }
       this.rows++;
       return lease;
     }

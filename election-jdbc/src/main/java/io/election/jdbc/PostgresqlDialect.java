@@ -28,7 +28,12 @@ enum PostgresqlDialect implements Dialect {
 
   private static final Ddl DDL = Ddl.read("leader-election-postgresql.sql");
 
+  /** A commit that did not wait for a standby is only warned of. */
+  static final String COMMIT = "SELECT " + set("client_min_messages", "'warning'") + ";\nCOMMIT";
+
   private static final int OLDEST = 140_000;
+
+  private static final String TIME = "EXTRACT(EPOCH FROM last_active_time)";
 
   private static final int WITH_TRANSACTION_TIMEOUT = 170_000;
 
@@ -36,16 +41,21 @@ enum PostgresqlDialect implements Dialect {
   private static final Pattern OTHERS =
       Pattern.compile("cockroach|-yb-|redshift|dsql|greenplum|materialize|questdb|crate");
 
-  /** The first schema of the search path that has the tables, or else the first; and all that have. */
+  /**
+   * The first schema of the search path that has the tables, or else the first; and the others of the
+   * database that have them, unless the path names one alone.
+   */
   private static final String SCHEMA = """
       WITH path AS (
           SELECT schema, place FROM unnest(current_schemas(false)) WITH ORDINALITY s (schema, place)
           WHERE schema !~ '^pg_'), found AS (
-          SELECT schema, place FROM path JOIN pg_namespace ON nspname = schema
-              JOIN pg_class c ON c.relnamespace = pg_namespace.oid AND relname = 'leader_election')
-      SELECT COALESCE((SELECT schema FROM found ORDER BY place LIMIT 1),
-              (SELECT schema FROM path ORDER BY place LIMIT 1)),
-          (SELECT string_agg(schema, ', ' ORDER BY place) FROM found)
+          SELECT nspname AS schema FROM pg_namespace n
+              JOIN pg_class c ON c.relnamespace = n.oid AND relname = 'leader_election')
+      SELECT chosen, (SELECT string_agg(schema, ', ' ORDER BY schema) FROM found
+              WHERE schema <> chosen AND schema !~ '^pg_'
+                  AND current_setting('search_path') LIKE '%,%')
+      FROM (SELECT (SELECT schema FROM path LEFT JOIN found USING (schema)
+          ORDER BY found.schema IS NULL, place LIMIT 1) AS chosen) c
       """;
 
   @Override
@@ -53,10 +63,11 @@ enum PostgresqlDialect implements Dialect {
     return "postgresql";
   }
 
-  /** {@code CURRENT_TIMESTAMP} is the begin of the transaction. */
+  /** {@code CURRENT_TIMESTAMP} is the begin of the transaction. A time may be infinite. */
   @Override
   public String words(String sql) {
     return sql.replace("CURRENT_TIMESTAMP(6)", "statement_timestamp()")
+        .replace(TIME, "LEAST(GREATEST(" + TIME + ", -9e12), 9e12)")
         .replace(" FORCE INDEX (PRIMARY)", "")
         .replace(" FROM DUAL", "");
   }
@@ -145,9 +156,9 @@ enum PostgresqlDialect implements Dialect {
           return number;
         })
         .get(0);
-    session.setLocally(locally(version, restSeconds, ""));
+    session.setLocally(locally(version, restSeconds, ""), COMMIT);
     String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
-    session.setLocally(locally(version, restSeconds, schema));
+    session.setLocally(locally(version, restSeconds, schema), COMMIT);
     String sql = """
         SELECT %s, current_user, COALESCE(host(inet_server_addr()), 'local') || ':'
                 || inet_server_port(),
@@ -178,9 +189,9 @@ enum PostgresqlDialect implements Dialect {
           "Create one, GRANT USAGE ON SCHEMA … to the user, or name one in the URL: ?currentSchema=public");
     }
     String found = string(row, 2);
-    if (found.contains(", ")) {
+    if (!found.isEmpty()) {
       warning.accept(
-          "Several schemas of the search_path in %1$s have tables of the election (%2$s). This node uses %3$s; a node whose user has another search_path may use another, and each has its own leader. Drop the others, or set the schema in the URL of all nodes: ?currentSchema=%3$s"
+          "Other schemas in %1$s have tables of the election (%2$s). This node uses %3$s; a node whose user has another search_path may use another, and each has its own leader. Drop the others, or set the schema in the URL of all nodes: ?currentSchema=%3$s"
               .formatted(where, found, schema));
     }
     return schema;
@@ -211,8 +222,8 @@ enum PostgresqlDialect implements Dialect {
         // Before the call ends otherwise, so that its failure names the lock.
         set("lock_timeout", "'400ms'"),
         set("idle_in_transaction_session_timeout", "'" + restSeconds + "s'"),
-        // A commit that did not wait for a standby is only warned of.
-        set("client_min_messages", "'warning'"),
+        // Until the commit: triggers and worries of the server are no reason to doubt it.
+        set("client_min_messages", "'error'"),
         // Fails where a policy would hide rows.
         set("row_security", "'off'")));
     if (version >= WITH_TRANSACTION_TIMEOUT) {
@@ -315,6 +326,10 @@ enum PostgresqlDialect implements Dialect {
       case "42501" -> {
         if (text.contains("row-level security")) {
           yield "Row security hides rows of the election in %s (%s). Run for each of its tables: ALTER TABLE … DISABLE ROW LEVEL SECURITY;"
+              .formatted(where, text);
+        }
+        if (text.contains("permission denied for function")) {
+          yield "The user may not use a function in %s (%s). Run as an administrator: GRANT EXECUTE ON FUNCTION pg_control_system() TO …;"
               .formatted(where, text);
         }
         yield text.contains("permission denied for database")

@@ -185,7 +185,7 @@ final class Session extends Statements implements AutoCloseable {
     this.inTransaction = true;
     try {
       result = work.apply(this);
-      execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
+      execute(result.isPresent() ? this.commit : "ROLLBACK");
     } finally {
       this.inTransaction = false;
     }

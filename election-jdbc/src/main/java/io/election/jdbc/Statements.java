@@ -44,6 +44,7 @@ class Statements {
   private Deadline deadline;
   Facts facts = new Facts("", "", "", "", "", Long.MAX_VALUE);
   String locally = "";
+  String commit = "COMMIT";
   boolean inTransaction;
 
   /**
@@ -68,9 +69,11 @@ class Statements {
    * up.
    *
    * @param locally two statements, each with a semicolon at its end
+   * @param commit ends the transaction; only the warnings of this count
    */
-  void setLocally(String locally) {
+  void setLocally(String locally, String commit) {
     this.locally = locally;
+    this.commit = commit;
   }
 
   /** Begins a call that must end by a deadline. */
@@ -150,7 +153,7 @@ class Statements {
         return outcome.apply(statement);
       }
       try {
-        statement.execute(this.locally + words + ";\nCOMMIT");
+        statement.execute(this.locally + words + ";\n" + this.commit);
         requireNoWarning(statement);
         // The answers to what is set locally come first.
         statement.getMoreResults();

@@ -84,7 +84,7 @@ class BrokenStoresIT {
         "aWriteThatTheServerUndoesIsNotBelieved", "Expecting code to raise a throwable") {
       @Override
       boolean believes(String sql) {
-        return sql.equals("COMMIT");
+        return sql.equals("COMMIT") || sql.equals(PostgresqlDialect.COMMIT);
       }
     },
     SESSION_IS_NOT_SET_UP(

@@ -9,6 +9,7 @@ import ch.qos.logback.classic.Level;
 import io.election.ElectionSetupException;
 import io.election.jdbc.JdbcLeaseStore.SchemaMode;
 import io.election.store.LeaseRow;
+import io.election.store.LeaseStore.Reading;
 import io.election.store.LeaseStoreException;
 import io.election.support.ConnectionSource;
 import io.election.support.PostgresqlPrograms;
@@ -33,6 +34,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What a role, its database or another user of its session has set on PostgreSQL, and what an
@@ -135,7 +137,7 @@ class PostgresqlSettingsIT {
 
     this.database.server().execute("ALTER DATABASE " + this.database.name() + " RESET ALL");
     assertThat(this.database.query("SELECT string_agg(DISTINCT settings, '; ') FROM seen"))
-        .isEqualTo("on, read committed, off, 0, 400ms, 4s, warning, off, public, pg_temp"
+        .isEqualTo("on, read committed, off, 0, 400ms, 4s, error, off, public, pg_temp"
             + (this.release == PostgresqlPrograms.V15 ? "" : ", 0"));
   }
 
@@ -256,6 +258,60 @@ class PostgresqlSettingsIT {
         .contains("have tables of the election", "This node uses public", "?currentSchema=public");
     assertThat(this.database.query("SELECT count(*) FROM public.leader_election"))
         .isEqualTo("1");
+  }
+
+  @Test
+  void theTablesOfAnotherUsersSchemaAreTold() throws Exception {
+    this.database.execute("CREATE SCHEMA other", "CREATE TABLE other.leader_election ()");
+    this.store = store(this.database.username(), SchemaMode.MIGRATE);
+
+    assertThat(Database.logged(ElectionDatabase.class, Level.WARN, this.store::ensureTables))
+        .singleElement()
+        .asString()
+        .contains("have tables of the election (other)", "This node uses public");
+  }
+
+  /** PostgreSQL warns with each write of the nearing wraparound of its transaction ids. */
+  @Test
+  void aWarningThatIsNotOfTheCommitIsNoReasonToDoubtAWrite() throws Exception {
+    this.database.withTables();
+    this.database.execute(
+        "CREATE FUNCTION worry() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'expected'; RETURN NULL; END $$",
+        "CREATE TRIGGER worry AFTER INSERT OR UPDATE ON leader_election FOR EACH ROW EXECUTE FUNCTION worry()");
+    this.store = store(this.database.username(), SchemaMode.NONE);
+
+    leadAndHandBack();
+  }
+
+  @Test
+  void ofSeveralRowsOfAnElectionNoneIsUsed() throws Exception {
+    this.database.withTables();
+    this.store = store(this.database.username(), SchemaMode.NONE);
+    Database.led(this.store, "jobs", "me");
+    this.database.execute(
+        "CREATE TABLE archive () INHERITS (leader_election)",
+        "INSERT INTO archive (service_id, leader_id) VALUES ('jobs', 'ghost')");
+
+    assertThatThrownBy(() -> this.store.read(Set.of("jobs")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("several rows of leader_election name election 'jobs'");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"infinity", "-infinity", "294276-12-31", "4713-01-01 BC"})
+  void aTimeBeyondAllNumbersConcernsNoElection(String time) throws Exception {
+    this.database.withTables();
+    this.store = store(this.database.username(), SchemaMode.NONE);
+    Database.led(this.store, "edited", "me");
+    Database.led(this.store, "jobs", "me");
+    this.database.execute(
+        "UPDATE leader_election SET last_active_time = '" + time + "' WHERE service_id = 'edited'");
+
+    Map<String, Reading> read = this.store.read(Set.of("edited", "jobs"));
+    assertThat(read).containsOnlyKeys("edited", "jobs");
+    assertThat(Leases.acquire(
+            this.store, "edited", read.get("edited").row(), "you", 10_000, 0, "EXPIRED"))
+        .hasValue(2);
   }
 
   @ParameterizedTest

@@ -227,7 +227,7 @@ final class SqlFaults implements StoreFaults {
     /** Loses the answer to a statement, or undoes it, if it is one that decides. */
     private void before(String sql) throws SQLException {
       boolean alone = sql.startsWith("BEGIN") && sql.endsWith("COMMIT");
-      boolean commits = sql.equals("COMMIT");
+      boolean commits = sql.endsWith("COMMIT") && !alone;
       boolean decides = commits || alone || !this.inTransaction;
       if (!alone && (sql.equals("START TRANSACTION") || sql.startsWith("BEGIN"))) {
         this.inTransaction = true;
@@ -243,7 +243,7 @@ final class SqlFaults implements StoreFaults {
         SqlFaults.this.losesAnswer = false;
         SqlFaults.this.proxy.loseAnswers();
       }
-      if (SqlFaults.this.undoes && !own(sql).startsWith("SELECT")) {
+      if (SqlFaults.this.undoes && (commits || !own(sql).startsWith("SELECT"))) {
         if (commits) {
           try (Statement statement = this.connection.createStatement()) {
             statement.execute("ROLLBACK");
