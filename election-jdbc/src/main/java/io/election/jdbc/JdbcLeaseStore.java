@@ -187,8 +187,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     });
     if (outcome.locked()) {
       throw new RecordLockedException(
-          work + " failed. " + Diagnosis.locked("its row", this.database)
-              + " A trigger or rule that keeps the row as it is looks the same.");
+          work + " failed. " + Diagnosis.locked("its row", this.database));
     }
     if (outcome.term().isEmpty()) {
       return OptionalLong.empty();

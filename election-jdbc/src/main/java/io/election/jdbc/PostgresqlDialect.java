@@ -317,7 +317,7 @@ enum PostgresqlDialect implements Dialect {
   /** Whoever waits for them may have given up by the time of the query. */
   @Override
   public String blockers() {
-    return "SELECT pid, mode, state, query FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE relation IN ('leader_election'::regclass, 'leader_election_history'::regclass); a lock without pid is that of a prepared transaction: SELECT gid, owner FROM pg_prepared_xacts";
+    return "SELECT pid, mode, state, query FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE relation IN ('leader_election'::regclass, 'leader_election_history'::regclass); a lock without pid is that of a prepared transaction: SELECT gid, owner FROM pg_prepared_xacts; a trigger or rule that keeps a row as it is looks the same";
   }
 
   @Override
