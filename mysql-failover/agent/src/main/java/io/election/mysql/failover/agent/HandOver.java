@@ -14,19 +14,16 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Hands over from the source to another server, so that nothing is lost.
- *
- * @param pending the request that waits; holds {@code null} if there is none
- */
-record HandOver(
-    AgentProperties properties,
-    MysqlServer server,
-    Registry registry,
-    Announcer announcer,
-    ElectionOperations election,
-    LongSupplier clock,
-    AtomicReference<@Nullable Request> pending) {
+/** Hands over from the source to another server, so that nothing is lost. */
+final class HandOver {
+
+  private final AgentProperties properties;
+  private final MysqlServer server;
+  private final Registry registry;
+  private final Announcer announcer;
+  private final ElectionOperations election;
+  private final LongSupplier clock;
+  private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
 
   record Request(String target, CompletableFuture<String> outcome) {
 
@@ -35,11 +32,26 @@ record HandOver(
     }
   }
 
+  HandOver(
+      AgentProperties properties,
+      MysqlServer server,
+      Registry registry,
+      Announcer announcer,
+      ElectionOperations election,
+      LongSupplier clock) {
+    this.properties = properties;
+    this.server = server;
+    this.registry = registry;
+    this.announcer = announcer;
+    this.election = election;
+    this.clock = clock;
+  }
+
   CompletableFuture<String> request(String target, boolean isSource) {
     Request request = new Request(target, new CompletableFuture<>());
     if (!isSource) {
       request.refuse(this.properties.server() + " is not the source");
-    } else if (!this.pending.compareAndSet(null, request)) {
+    } else if (!this.requested.compareAndSet(null, request)) {
       request.refuse("another switch-over is under way");
     }
     return request.outcome();
@@ -48,12 +60,12 @@ record HandOver(
   /** Returns the request that waits; {@code null} if there is none. */
   @Nullable
   Request requested() {
-    return this.pending.get();
+    return this.requested.get();
   }
 
   /** Forgets the request, if any, and refuses it unless it has an outcome. */
   void refuse() {
-    Request request = this.pending.getAndSet(null);
+    Request request = this.requested.getAndSet(null);
     if (request != null) {
       request.refuse(this.properties.server() + " is no longer the source");
     }

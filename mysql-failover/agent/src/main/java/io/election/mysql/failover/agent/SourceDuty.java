@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -86,8 +85,7 @@ class SourceDuty {
     this.rehearsal = rehearsal;
     this.election = election;
     this.clock = clock;
-    this.handOver = new HandOver(
-        properties, server, registry, announcer, election, clock, new AtomicReference<>());
+    this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
     KillCommand kill = new KillCommand(properties.killServer(), Duration.ofSeconds(2));
     this.fence = new Fence(properties.server(), server, election, settings, kill, clock);
     this.accession =
