@@ -38,11 +38,10 @@ final class PlaygroundNode {
 
   public static void main(String[] arguments) {
     SpringApplication application = new SpringApplication(SampleApplication.class);
-    application.addInitializers((starting) -> starting
-        .getBeanFactory()
-        .registerSingleton("loopbackFilter", new LoopbackFilter(Map.of())));
-    application.addInitializers((starting) ->
-        starting.getBeanFactory().registerSingleton("poller", (LeaderTask) PlaygroundNode::poll));
+    application.addInitializers((starting) -> {
+      starting.getBeanFactory().registerSingleton("loopbackFilter", new LoopbackFilter(Map.of()));
+      starting.getBeanFactory().registerSingleton("poller", (LeaderTask) PlaygroundNode::poll);
+    });
     ConfigurableApplicationContext context = application.run(arguments);
     Environment environment = context.getEnvironment();
     String wrong = environment.getProperty(WRONG_CLAIMS);
