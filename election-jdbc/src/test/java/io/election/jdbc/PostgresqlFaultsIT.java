@@ -84,19 +84,7 @@ class PostgresqlFaultsIT {
   @Test
   void aServerThatHangsForLongerThanALoginMayTakeIsUsedAgainAtOnce() throws Exception {
     Duration timeout = Duration.ofSeconds(5);
-    Login login = new Login(
-        this.database.jdbcUrl() + "&loginTimeout=1",
-        this.database.username(),
-        this.database.password(),
-        new Driver(),
-        "",
-        Settings.NONE);
-    JdbcLeaseStore patient = new JdbcLeaseStore(
-        UnpooledConnections.database(() -> login, login, timeout),
-        SchemaMode.NONE,
-        timeout,
-        Database.RENEW_INTERVAL,
-        true);
+    JdbcLeaseStore patient = unpooled(this.database.jdbcUrl() + "&loginTimeout=1", timeout);
     try (patient) {
       server.pause();
       try {
@@ -118,14 +106,7 @@ class PostgresqlFaultsIT {
           .replace(
               "127.0.0.1:" + server.port(),
               hosts.formatted("127.0.0.1:" + silent.getLocalPort(), "127.0.0.1:" + server.port()));
-      Login login = new Login(
-          url, this.database.username(), this.database.password(), new Driver(), "", Settings.NONE);
-      JdbcLeaseStore patient = new JdbcLeaseStore(
-          UnpooledConnections.database(() -> login, login, TIMEOUT),
-          SchemaMode.NONE,
-          TIMEOUT,
-          Database.RENEW_INTERVAL,
-          true);
+      JdbcLeaseStore patient = unpooled(url, TIMEOUT);
       try (patient) {
         for (int i = 0; i < 2; i++) {
           Awaitility.await()
@@ -135,6 +116,17 @@ class PostgresqlFaultsIT {
         }
       }
     }
+  }
+
+  private JdbcLeaseStore unpooled(String url, Duration timeout) {
+    Login login = new Login(
+        url, this.database.username(), this.database.password(), new Driver(), "", Settings.NONE);
+    return new JdbcLeaseStore(
+        UnpooledConnections.database(() -> login, login, timeout),
+        SchemaMode.NONE,
+        timeout,
+        Database.RENEW_INTERVAL,
+        true);
   }
 
   @Test
