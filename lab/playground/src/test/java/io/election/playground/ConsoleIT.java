@@ -145,6 +145,7 @@ class ConsoleIT {
   @Test
   @Order(3)
   void aPausedLeaderSaysNoWhenItWakesUpAndHandWrittenSqlSaysYes() {
+    console.awaitAllNodes();
     String leader = console.awaitLeader();
     await().until(() -> console.playground().members().stream().anyMatch(Member::leadsWrongly));
     String byHand = console.playground().members().stream()

@@ -86,6 +86,14 @@ final class ConsolePage implements AutoCloseable {
     return awaitLeader((leader) -> true);
   }
 
+  /** Waits until each node has started, and stands for election. */
+  void awaitAllNodes() {
+    await()
+        .atMost(LONG)
+        .until(() -> playground().members().stream()
+            .allMatch((member) -> member.state() == Member.State.RUNNING));
+  }
+
   private String awaitLeader(Predicate<String> wanted) {
     return await()
         .atMost(LONG)
