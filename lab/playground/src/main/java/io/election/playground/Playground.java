@@ -40,6 +40,9 @@ final class Playground implements AutoCloseable {
   private static final Pattern JOB =
       Pattern.compile("^(\\d\\d:\\d\\d:\\d\\d\\.\\d{3}) .*report for .* written");
 
+  private static final Pattern POLLER =
+      Pattern.compile("(started|stopped) leader-bound bean 'poller' .* (in .*)");
+
   private final Options options;
   private final Broadcaster broadcaster = new Broadcaster();
   private final Moments moments = new Moments();
@@ -345,7 +348,7 @@ final class Playground implements AutoCloseable {
     }
   }
 
-  /** Finds the runs of the job in the logs. */
+  /** Finds the runs of the job and of the poller in the logs. */
   private void readLogs() {
     for (Member member : members()) {
       member.newLines().forEach((line) -> markRun(member, line));
@@ -353,6 +356,13 @@ final class Playground implements AutoCloseable {
   }
 
   private void markRun(Member member, String line) {
+    Matcher poller = POLLER.matcher(line);
+    if (poller.find()) {
+      timeline.tell(
+          "info",
+          "%s %s its poller, %s".formatted(member.name(), poller.group(1), poller.group(2)),
+          "getting-started.md#consumers-and-pollers");
+    }
     Matcher matcher = JOB.matcher(line);
     if (matcher.find()) {
       long age = Duration.between(

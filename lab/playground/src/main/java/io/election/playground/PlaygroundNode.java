@@ -1,6 +1,7 @@
 package io.election.playground;
 
 import io.election.ElectionService;
+import io.election.LeaderTask;
 import io.election.sample.SampleApplication;
 import io.election.support.HandWrittenLease;
 import io.election.support.process.Claim;
@@ -12,6 +13,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -30,13 +32,16 @@ final class PlaygroundNode {
 
   private static final long MILLISECOND = 1_000_000;
 
+  private static final Duration BATCH = Duration.ofMillis(300);
+
   private PlaygroundNode() {}
 
   public static void main(String[] arguments) {
     SpringApplication application = new SpringApplication(SampleApplication.class);
-    application.addInitializers((starting) -> starting
-        .getBeanFactory()
-        .registerSingleton("loopbackFilter", new LoopbackFilter(Map.of())));
+    application.addInitializers((starting) -> {
+      starting.getBeanFactory().registerSingleton("loopbackFilter", new LoopbackFilter(Map.of()));
+      starting.getBeanFactory().registerSingleton("poller", (LeaderTask) PlaygroundNode::poll);
+    });
     ConfigurableApplicationContext context = application.run(arguments);
     Environment environment = context.getEnvironment();
     String wrong = environment.getProperty(WRONG_CLAIMS);
@@ -52,6 +57,20 @@ final class PlaygroundNode {
         LockSupport.parkNanos(MILLISECOND);
       }
     });
+  }
+
+  /** Polls while the node leads. The last batch takes a moment, for which the lease is kept. */
+  private static AutoCloseable poll() {
+    AtomicBoolean polls = new AtomicBoolean(true);
+    Thread poller = daemon("poller", () -> {
+      while (polls.get()) {
+        workFor(BATCH);
+      }
+    });
+    return () -> {
+      polls.set(false);
+      poller.join();
+    };
   }
 
   private static volatile boolean leadsByHand;
@@ -113,9 +132,10 @@ final class PlaygroundNode {
     }
   }
 
-  private static void daemon(String name, Runnable task) {
+  private static Thread daemon(String name, Runnable task) {
     Thread thread = new Thread(task, name);
     thread.setDaemon(true);
     thread.start();
+    return thread;
   }
 }

@@ -115,6 +115,7 @@ class ConsoleIT {
     assertThat(member.state()).isEqualTo(Member.State.RUNNING);
     card.locator("[data-action=stop]").tap();
     console.awaitLine(leader + " was stopped");
+    console.awaitLine(leader + " stopped its poller, in");
     console.awaitLeaderOtherThan(leader);
     phone.context().close();
     console.press(leader, "start");
@@ -138,6 +139,7 @@ class ConsoleIT {
         .contains(second + " led")
         .contains(console.gapBefore(second))
         .endsWith("overlap 0 ms. why");
+    console.awaitLine(second + " started its poller, in term");
     console.press(first, "start");
     console.awaitLine(first + " was started again");
   }
