@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Future;
@@ -66,8 +67,12 @@ class FailoverIT {
   }
 
   private void startSet(int acknowledging, String... servers) throws SQLException {
-    this.set = new ReplicationSet(servers);
-    this.agents = new LocalAgents(this.set, this.endpoints);
+    startSet(new ReplicationSet(servers), acknowledging);
+  }
+
+  private void startSet(ReplicationSet set, int acknowledging) {
+    this.set = set;
+    this.agents = new LocalAgents(set, this.endpoints);
     this.agents.startAll(acknowledging);
   }
 
@@ -275,6 +280,41 @@ class FailoverIT {
         this.set.get("a").resume();
       }
     }
+  }
+
+  /** MySQL waits for space, with the binary log locked. */
+  @Test
+  @Tag("faults")
+  void aSourceWhoseDiskIsFullIsLostAndAcknowledgesNothing() throws Exception {
+    end();
+    startSet(
+        new ReplicationSet(
+            (container) -> container
+                .withTmpFs(Map.of("/binlog", "rw,size=64m,mode=1777"))
+                .withCommand(Stream.concat(
+                        Stream.of(container.getCommandParts()), Stream.of("--log-bin=/binlog/bin"))
+                    .toArray(String[]::new)),
+            "a",
+            "b",
+            "c"),
+        1);
+    awaitSet("a", "b", "c");
+    Writer writer = new Writer(this::source, 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      long full = System.nanoTime();
+      this.set.get("a").run("bash", "-c", "! cat /dev/zero 2>/dev/null > /binlog/rest");
+      patiently().until(() -> !writer.lastServer().equals("a"));
+      System.out.printf(
+          "Measured: %.1f s until another server accepts writes after the disk of the source was full%n",
+          (System.nanoTime() - full) / 1e9);
+      awaitWrites(writer, 100);
+      // Its guard shuts it down, since it cannot become read-only.
+      patiently().until(() -> !this.set.get("a").isRunning());
+    }
+    assertThat(writer.written().stream().map(Written::server).distinct()).hasSize(2);
+    assertThat(this.set.get(writer.lastServer()).ids())
+        .containsAll(writer.written().stream().map(Written::id).toList());
   }
 
   /** Replaces the data of a refused server, which shuts down and must be restarted. */

@@ -1,5 +1,7 @@
 package io.election.mysql.failover.agent;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.containers.Network;
@@ -51,7 +54,8 @@ final class ReplicationSet implements AutoCloseable {
     private final Network network;
     private final MySQLContainer container;
 
-    private Server(String name, int number, Network network, String address) {
+    private Server(
+        String name, int number, Network network, String address, Consumer<MySQLContainer> change) {
       this.name = name;
       this.address = address;
       this.network = network;
@@ -70,6 +74,7 @@ final class ReplicationSet implements AutoCloseable {
                       // The limit for native AIO is shared by all servers.
                       "--innodb-use-native-aio=OFF"))
               .toArray(String[]::new));
+      change.accept(this.container);
     }
 
     /** Returns the options that the documentation shows. */
@@ -224,6 +229,11 @@ final class ReplicationSet implements AutoCloseable {
       put("/var/lib/mysql/auto.cnf", "[auto]\nserver-uuid=%s\n".formatted(uuid));
     }
 
+    /** Runs a command on the server's machine. */
+    void run(String... command) throws Exception {
+      assertThat(this.container.execInContainer(command).getExitCode()).isZero();
+    }
+
     /** Writes a file of the server's machine. */
     void put(String path, String text) {
       this.container.copyFileToContainer(Transferable.of(text), path);
@@ -245,13 +255,18 @@ final class ReplicationSet implements AutoCloseable {
   private final Network network;
 
   ReplicationSet(String... names) throws SQLException {
+    this((container) -> {}, names);
+  }
+
+  /** Creates servers, each of which is changed before it starts. */
+  ReplicationSet(Consumer<MySQLContainer> change, String... names) throws SQLException {
     Assumptions.assumeTrue(TestServer.hasDocker(), "no Docker");
     Map.Entry<String, Network> network = newNetwork();
     this.network = network.getValue();
     for (String name : names) {
       int number = this.servers.size() + 1;
       this.servers.put(
-          name, new Server(name, number, this.network, network.getKey() + (10 + number)));
+          name, new Server(name, number, this.network, network.getKey() + (10 + number), change));
     }
     Startables.deepStart(this.servers.values().stream().map((server) -> server.container))
         .join();
