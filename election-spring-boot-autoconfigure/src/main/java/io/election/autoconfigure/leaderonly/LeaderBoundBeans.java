@@ -28,7 +28,7 @@ import org.springframework.core.annotation.Order;
 public final class LeaderBoundBeans
     implements SmartLifecycle, ApplicationListener<ApplicationContextEvent> {
 
-  static final String NAME = "leaderBoundBeans";
+  static final String STOP = "leaderBoundStop";
 
   private final ApplicationContext context;
 
@@ -99,6 +99,26 @@ public final class LeaderBoundBeans
   @Override
   public boolean isRunning() {
     return !this.beans.isEmpty();
+  }
+
+  /**
+   * Stops the beans before what they are made of. Is no SmartLifecycle: Spring would no longer wait
+   * for the others of a phase, since it counts the stop of what depends on one of them.
+   */
+  record Stop(LeaderBoundBeans beans) implements Lifecycle {
+
+    @Override
+    public void start() {}
+
+    @Override
+    public void stop() {
+      this.beans.stop();
+    }
+
+    @Override
+    public boolean isRunning() {
+      return this.beans.isRunning();
+    }
   }
 
   /** Before any other life cycle starts. */

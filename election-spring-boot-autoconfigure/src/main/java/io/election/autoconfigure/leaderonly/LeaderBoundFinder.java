@@ -126,7 +126,7 @@ record LeaderBoundFinder(
 
   /** Spring stops a life cycle after those that depend on it. */
   private void stopBefore(String bean) {
-    this.beanFactory.registerDependentBean(bean, LeaderBoundBeans.NAME);
+    this.beanFactory.registerDependentBean(bean, LeaderBoundBeans.STOP);
   }
 
   private boolean isDependency(String name) {

@@ -77,7 +77,7 @@ public final class LeaderOnlyAutoConfiguration {
     return LeaderOnlyValidator.ofDefinitions(methods);
   }
 
-  @Bean(LeaderBoundBeans.NAME)
+  @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static LeaderBoundBeans leaderBoundBeans(
       ApplicationContext context,
@@ -99,6 +99,12 @@ public final class LeaderOnlyAutoConfiguration {
         new LeaderBoundFinder(beanFactory, methods, properties.leaderBound().listeners(), shared),
         threads,
         properties.drainTimeout(environment));
+  }
+
+  @Bean(name = LeaderBoundBeans.STOP, autowireCandidate = false)
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderBoundBeans.Stop leaderBoundStop(LeaderBoundBeans beans) {
+    return new LeaderBoundBeans.Stop(beans);
   }
 
   /** Creates threads that see the classes of the application. */

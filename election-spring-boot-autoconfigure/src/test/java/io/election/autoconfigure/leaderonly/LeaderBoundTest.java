@@ -21,6 +21,7 @@ import io.election.store.MemoryLeaseStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -163,6 +164,55 @@ class LeaderBoundTest {
         return name;
       }
     };
+  }
+
+  /** Spring waits for the life cycles of a phase before it stops the next one. */
+  @Test
+  void otherLifeCyclesAreWaitedForAsBefore() {
+    List<String> stops = new CopyOnWriteArrayList<>();
+    this.leader
+        .withUserConfiguration(Beans.class)
+        .withBean(SlowLifecycle.class, stops)
+        .withUserConfiguration(NextPhase.class)
+        .run((context) -> {
+          List<String> running = context.getBean(Running.class).names();
+          await().until(() -> running.size() == 4);
+          context.getBean(NextPhase.class).onStop = () -> stops.add("next phase");
+        });
+    assertThat(stops).containsExactly("slow", "next phase");
+  }
+
+  static class NextPhase extends LastLifecycle {
+
+    @Override
+    public int getPhase() {
+      return 0;
+    }
+  }
+
+  /** In the phase of most life cycles. Its stop ends once its caller waits, or has gone on. */
+  static class SlowLifecycle extends PlainLifecycle implements SmartLifecycle {
+
+    private final List<String> stops;
+
+    SlowLifecycle(List<String> stops) {
+      this.stops = stops;
+    }
+
+    @Override
+    public void stop(Runnable callback) {
+      stop();
+      Thread caller = Thread.currentThread();
+      Thread stop = new Thread(() -> {
+        await()
+            .until(() -> !this.stops.isEmpty()
+                || Arrays.stream(caller.getStackTrace())
+                    .anyMatch((frame) -> frame.getClassName().endsWith("CountDownLatch")));
+        this.stops.add("slow");
+        callback.run();
+      });
+      stop.start();
+    }
   }
 
   /** As devtools do with their restarts. */
