@@ -18,7 +18,8 @@ public interface LeaderTask {
    * Starts the work and returns. Called when this node has become the leader, on a thread that is
    * interrupted if the leadership is lost meanwhile.
    *
-   * @return stops the work; returns when it has ended. Called once
+   * @return stops the work; returns when it has ended. Called again, while the lease is kept, if it
+   *     throws
    * @throws Exception if the work does not run; it is started again after a pause
    */
   AutoCloseable start() throws Exception;

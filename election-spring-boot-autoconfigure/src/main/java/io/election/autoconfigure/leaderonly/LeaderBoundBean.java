@@ -242,6 +242,9 @@ final class LeaderBoundBean {
         }
         stopped.set(true);
       } catch (Throwable ex) {
+        synchronized (this) {
+          this.failure = "its stop failed, as the log says";
+        }
         warn("could not be stopped", ex);
         stopped.set(!isRunning());
         if (!stopped.get()) {

@@ -29,9 +29,9 @@ final class LeaderTaskLifecycle implements Lifecycle {
   @Override
   public void stop() {
     AutoCloseable running = this.running;
-    this.running = null;
     if (running != null) {
       ThrowingConsumer.of(AutoCloseable::close, IllegalStateException::new).accept(running);
+      this.running = null;
     }
   }
 

@@ -1,6 +1,7 @@
 package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.awaitility.Awaitility.await;
 
@@ -24,6 +25,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -108,6 +110,22 @@ class LeaderBoundBeanTest {
     task.stop();
     assertThat(task.isRunning()).isFalse();
     assertThat(closed).hasValue(1);
+  }
+
+  /** Nobody knows whether it still runs. */
+  @Test
+  void aTaskThatCouldNotBeClosedRuns() {
+    AtomicInteger closed = new AtomicInteger();
+    LeaderTaskLifecycle task = new LeaderTaskLifecycle(() -> () -> {
+      if (closed.incrementAndGet() == 1) {
+        throw new TimeoutException("the worker still runs");
+      }
+    });
+    task.start();
+    assertThatIllegalStateException().isThrownBy(task::stop);
+    assertThat(task.isRunning()).isTrue();
+    task.stop();
+    assertThat(task.isRunning()).isFalse();
   }
 
   @Test
@@ -409,6 +427,7 @@ class LeaderBoundBeanTest {
     this.consumer.stopFails = true;
     lose(1);
     assertThat(this.calls.isRunning("default")).isTrue();
+    assertThat(this.bean.status().failure()).contains("its stop failed");
     this.time.pass(Duration.ofSeconds(1));
     this.consumer.stopFails = false;
     this.time.pass(Duration.ofSeconds(2));
