@@ -17,15 +17,17 @@ import java.lang.annotation.Target;
  * post-processor has put a proxy before it, or on its {@code @Bean} method.
  *
  * <p>The bean is leader work from before its start until its stop has ended: a node that steps down
- * renews its lease meanwhile, and the next node leads after that. A command (designate, force,
+ * renews its lease meanwhile, and the next node leads after that. A command to it (designate, force,
  * pause) waits for at most the drain time-out; a shutdown keeps the lease until the bean has
- * stopped. Only when the lease is lost, or when the drain time-out is over, may another node lead
- * while the stop runs; a start that still runs is interrupted then.
+ * stopped. Only when the lease is lost, also by an edit of the record, or when the drain time-out is
+ * over, may another node lead while the stop runs; a start that still runs is interrupted then.
  *
  * <p>{@code SmartLifecycle.stop(Runnable)} has ended when it calls back, other stops when they
  * return. Start and stop are called one after the other, on a thread of the bean's own; those of
  * several beans at the same time, without regard to phases. Only a start that has not returned after a
- * minute, such as a loop, is stopped while it runs, within a second after the leadership has ended.
+ * minute, such as a loop, is stopped while it runs, within a second after the leadership has ended;
+ * and a life cycle that says that it runs when a shutdown has lasted for the drain time-out is
+ * stopped by Spring too.
  *
  * <p>A bean whose start fails, or that stops running by itself, is started again with a growing
  * pause. If it does not run for {@code as.election.leader-bound.start-timeout}, the node hands the
