@@ -200,6 +200,9 @@ final class Follower {
         && state.applying()
         && !state.executed().contains(state.received())) {
       // The newer term may be among the transactions that are still being applied.
+      if (!joined && receiver.runs()) {
+        stopReceiver(); // it receives from another server
+      }
       return waiting("it is applying the received transactions", lag);
     }
     String identity = peer.id() == state.id()
