@@ -21,7 +21,7 @@ record Accession(
    * @throws Exception if the server is not, or may not become, the source
    */
   Promotion promote(long electionTerm) throws Exception {
-    Candidacy.Decision decision = this.standing.decision();
+    Candidacy.Decision decision = this.standing.state().get().ballot().decision();
     if (decision == null || !decision.stands()) {
       throw new IllegalStateException("its last decision was not to stand");
     }

@@ -3,6 +3,8 @@ package io.election.mysql.failover.agent;
 import io.election.ElectionOperations;
 import io.election.LeadershipAcquiredEvent;
 import io.election.lease.Elector;
+import io.election.mysql.failover.agent.AgentState.Seen;
+import io.election.mysql.failover.agent.AgentState.Stand;
 import io.election.mysql.failover.agent.Announcer.Facts;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
@@ -11,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,31 +48,13 @@ final class Agent implements SmartLifecycle {
   private final LeaseSettings settings;
   private final SourceDuty duty;
   private final Follower follower;
-  private final Rehearsal rehearsal;
+  private final AgentState.Reference state;
   private final LongSupplier clock;
-  private final Semaphore signal = new Semaphore(0);
-
-  private volatile Status status =
-      new Status(Role.UNKNOWN, "the agent has not looked at it yet", 0);
-
-  private volatile @Nullable Thread thread;
 
   /** The source from which an operator has asked to rebuild the server. */
-  private volatile @Nullable Promotion donor;
+  private final AtomicReference<@Nullable Promotion> donor = new AtomicReference<>();
 
-  private Seen seen;
-
-  /** The election's term at the last look. */
-  private OptionalLong lookedIn = OptionalLong.empty();
-
-  /**
-   * What the agent has seen; used by its thread.
-   *
-   * @param term the election term in which the last promotion was recorded; negative until known
-   * @param promotedAt when that changed last
-   * @param openTerm the same term when the election last was not open
-   */
-  private record Seen(long term, long promotedAt, long openTerm) {}
+  private volatile @Nullable Thread thread;
 
   Agent(
       AgentProperties properties,
@@ -81,7 +66,7 @@ final class Agent implements SmartLifecycle {
       Elector elector,
       LeaseSettings settings,
       SourceDuty duty,
-      Rehearsal rehearsal,
+      AgentState.Reference state,
       LongSupplier clock) {
     this.properties = properties;
     this.server = server;
@@ -92,16 +77,17 @@ final class Agent implements SmartLifecycle {
     this.elector = elector;
     this.settings = settings;
     this.duty = duty;
-    this.follower = new Follower(properties, server, standing, announcer, clock);
-    this.rehearsal = rehearsal;
+    this.follower = new Follower(properties, server, standing, announcer, state, clock);
+    this.state = state;
     this.clock = clock;
-    this.seen = new Seen(-1, clock.getAsLong(), 0);
-    standing.onAsked(this.signal::release);
+  }
+
+  AgentState state() {
+    return this.state.get();
   }
 
   Status status() {
-    Status duty = this.duty.status();
-    return duty != null ? duty : this.status;
+    return state().status();
   }
 
   @Override
@@ -114,23 +100,24 @@ final class Agent implements SmartLifecycle {
   /** Wakes the agent up to promote its server at once. */
   @EventListener
   void onAcquired(LeadershipAcquiredEvent event) {
-    this.signal.release();
+    this.standing.wake().release();
   }
 
   private void run() {
     while (this.thread == Thread.currentThread()) {
+      OptionalLong term = this.election.term();
       try {
         look();
       } catch (Exception ex) {
         show(new Status(Role.UNKNOWN, Refusals.text(ex), 0));
         log.debug("Failed to manage {}", this.properties.server(), ex);
-        this.standing.withdraw();
+        this.standing.stand(null);
         if (this.election.isLeader()) {
           this.election.lostLeader();
         }
       }
       try {
-        awaitNext();
+        awaitNext(term);
       } catch (InterruptedException ex) {
         // The loop ends when the thread is replaced.
       }
@@ -139,128 +126,127 @@ final class Agent implements SmartLifecycle {
     this.registry.close();
   }
 
-  /** Waits until the next look is due, or until a signal requests one at once. */
-  private void awaitNext() throws InterruptedException {
-    Role role = this.status.role();
+  /**
+   * Waits until the next look is due, or until a signal requests one at once.
+   *
+   * @param lookedIn the election's term at the last look
+   */
+  private void awaitNext(OptionalLong lookedIn) throws InterruptedException {
+    Semaphore signal = this.standing.wake();
+    long now = this.clock.getAsLong();
+    Role role = status().role();
     boolean soon = role == Role.WAITING
         || role == Role.UNKNOWN
-        || (role == Role.REPLICA && this.follower.isUnsettled());
-    long end = this.clock.getAsLong() + (soon ? SHORT_INTERVAL_NANOS : INTERVAL_NANOS);
+        || (role == Role.REPLICA && state().link().isUnsettled(this.announcer.isWhole(), now));
+    long end = now + (soon ? SHORT_INTERVAL_NANOS : INTERVAL_NANOS);
     long left;
     while ((left = end - this.clock.getAsLong()) > 0
-        && !this.signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
-        && this.election.term().equals(this.lookedIn)) {
+        && !signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
+        && this.election.term().equals(lookedIn)) {
       // No other source has been elected yet.
     }
-    this.signal.drainPermits();
+    signal.drainPermits();
   }
 
   private void look() throws Exception {
-    this.lookedIn = this.election.term();
     if (this.election.isLeader()) {
       this.duty.serve();
       return;
     }
     Snapshot read = this.registry.read();
-    ServerState state = this.server.state();
-    if (!state.otherAgent().isEmpty()) {
-      this.standing.withdraw();
-      show(new Status(Role.REFUSED, state.otherAgent(), 0));
+    ServerState server = this.server.state();
+    if (!server.otherAgent().isEmpty()) {
+      this.standing.stand(null);
+      show(new Status(Role.REFUSED, server.otherAgent(), 0));
       return;
     }
-    see(read.electionTerm());
-    if (!state.superReadOnly() && read.last().isPresent()) {
+    long now = this.clock.getAsLong();
+    Seen seen =
+        this.state.change((before) -> before.with(before.seen().see(read, now))).seen();
+    if (!server.superReadOnly() && read.last().isPresent()) {
       log.warn("{} is writable but not the source; making it read-only", this.properties.server());
       this.server.fenceWithoutAcknowledgements();
-      state = this.server.state();
+      server = this.server.state();
     }
-    Promotion donor = this.donor;
+    Promotion donor = this.donor.getAndSet(null);
     if (donor != null) {
       rebuild(donor);
       return;
     }
     if (this.standing.isOpen(this.settings.renewInterval())
-        && this.standing.hasOpenedSince(this.seen.promotedAt())
-        && this.seen.term() <= this.seen.openTerm()) {
-      stand(read, state);
+        && this.standing.hasOpenedSince(seen.promotedAt())
+        && read.electionTerm() <= seen.openTerm()) {
+      stand(read, server);
     } else {
-      this.standing.withdraw();
-      this.seen = new Seen(this.seen.term(), this.seen.promotedAt(), this.seen.term());
+      this.standing.stand(null);
+      this.state.change((before) -> before.with(seen.notOpen()));
       // Until it joins, its position remains final: a server that was elected still needs it.
-      long finalIn = state.receiver().runs() ? Position.MAY_RECEIVE : read.electionTerm();
-      Facts facts = this.announcer.announce(state, finalIn, read);
-      join(read, state, facts);
+      long finalIn = server.receiver().runs() ? Position.MAY_RECEIVE : read.electionTerm();
+      join(read, server, this.announcer.announce(server, finalIn, read));
     }
-  }
-
-  private void see(long term) {
-    Seen before = this.seen;
-    boolean promoted = before.term() >= 0 && term != before.term();
-    this.seen =
-        new Seen(term, promoted ? this.clock.getAsLong() : before.promotedAt(), before.openTerm());
   }
 
   /** Publishes the final position of a server that has no source, and stands by it. */
   private void stand(Snapshot read, ServerState found) throws Exception {
-    ServerState state = found;
-    if (state.receiver().runs()) {
+    ServerState server = found;
+    if (server.receiver().runs()) {
       log.info("Stopping the receiver of {}: there is no source", this.properties.server());
       this.follower.stopReceiver();
-      state = this.server.state();
+      server = this.server.state();
     }
-    Facts facts = this.announcer.announce(state, read.electionTerm(), read);
+    Facts facts = this.announcer.announce(server, read.electionTerm(), read);
     if (facts.position().isFinal(read.electionTerm())) {
-      this.standing.see(this.registry.read(), facts.position());
+      this.standing.stand(new Stand(this.registry.read(), facts.position()));
       this.elector.wakeUp();
     } else {
-      this.standing.withdraw();
+      this.standing.stand(null);
     }
-    Candidacy.Decision decision = this.standing.decision();
+    Candidacy.Decision decision = state().ballot().decision();
     String reason = decision != null ? decision.turn().reason() : "";
     show(
         facts.unfit().isEmpty()
             ? new Status(
                 Role.WAITING,
                 "there is no source" + (reason.isEmpty() ? "" : ": " + reason) + failure(),
-                state.lagSeconds())
-            : new Status(Role.REFUSED, facts.unfit(), state.lagSeconds()));
+                server.lagSeconds())
+            : new Status(Role.REFUSED, facts.unfit(), server.lagSeconds()));
   }
 
   private String failure() {
-    String failure = this.duty.failure();
+    String failure = state().duty().failure();
     return failure.isEmpty()
         ? ""
         : "; its last attempt to become or stay the source failed: " + failure;
   }
 
-  private void join(Snapshot read, ServerState state, Facts facts) throws Exception {
+  private void join(Snapshot read, ServerState server, Facts facts) throws Exception {
     Optional<String> leader = this.election.leaderId();
     Promotion source = read.last().filter(this::isElected).orElse(null);
     Status status;
     if (!facts.unfit().isEmpty()) {
-      if (state.receiver().runs()) {
+      if (server.receiver().runs()) {
         this.follower.stopReceiver(); // transactions that it acknowledges might be lost
       }
-      boolean rebuildable = state.settings().isIncomplete() || !facts.mayCount();
-      this.follower.refuse(rebuildable ? source : null);
-      status = new Status(Role.REFUSED, facts.unfit(), state.lagSeconds());
+      boolean rebuildable = server.settings().isIncomplete() || !facts.mayCount();
+      status =
+          new Status(Role.REFUSED, facts.unfit(), server.lagSeconds(), rebuildable ? source : null);
     } else if (leader.isEmpty()) {
-      status = new Status(Role.WAITING, "there is no source" + failure(), state.lagSeconds());
+      status = new Status(Role.WAITING, "there is no source" + failure(), server.lagSeconds());
     } else if (source == null) {
       // If the server joined the last source now, it could acknowledge transactions that the next
       // source lacks.
       status = new Status(
           Role.WAITING,
           leader.get() + " leads but has not promoted its server yet" + failure(),
-          state.lagSeconds());
+          server.lagSeconds());
     } else {
-      this.rehearsal.look(read);
-      status = this.follower.follow(source, state, read);
+      this.standing.rehearse(read, this.election.members());
+      status = this.follower.follow(source, server, read);
     }
     if (status != null) {
       show(status);
       if (status.role() == Role.REPLICA) {
-        this.duty.forgetFailure();
+        this.state.change((before) -> before.with(before.duty().with("")));
       }
     }
   }
@@ -280,26 +266,26 @@ final class Agent implements SmartLifecycle {
    * @throws IllegalStateException if the server is not refused
    */
   void rebuild() {
-    Promotion refusedBy = this.follower.refusedBy();
-    if (this.status.role() != Role.REFUSED || refusedBy == null) {
+    Status status = status();
+    Promotion donor = status.donor();
+    if (donor == null) {
       throw new IllegalStateException(
           "%s is %s, and only a server that may not join the source can be rebuilt from it%s"
               .formatted(
                   this.properties.server(),
-                  this.status.role(),
-                  this.status.reason().isEmpty() ? "" : ": " + this.status.reason()));
+                  status.role(),
+                  status.reason().isEmpty() ? "" : ": " + status.reason()));
     }
     log.warn(
         "Rebuilding {} from {}: all of its data will be replaced",
         this.properties.server(),
-        refusedBy.server());
-    this.donor = refusedBy;
-    this.signal.release();
+        donor.server());
+    this.donor.set(donor);
+    this.standing.wake().release();
   }
 
   /** Rebuilds the server, once for each request. */
   private void rebuild(Promotion donor) throws Exception {
-    this.donor = null;
     if (!isElected(donor)) {
       log.warn("{} is not rebuilt: {} is no longer the source", this.properties.server(), donor);
       return;
@@ -307,7 +293,7 @@ final class Agent implements SmartLifecycle {
     String address = this.properties.address(donor.server());
     Peer.inspect(address, this.properties); // otherwise the data would be given up for nothing
     show(new Status(Role.UNKNOWN, "it is being rebuilt from " + donor.server(), 0));
-    this.standing.withdraw();
+    this.standing.stand(null);
     this.registry.withdraw(this.properties.server());
     this.server
         .replication()
@@ -316,13 +302,11 @@ final class Agent implements SmartLifecycle {
   }
 
   private void show(Status status) {
-    Status before = this.status;
-    this.status = status;
-    this.standing.show(Rehearsal.show(this.properties.server(), status));
+    Status before = status();
+    this.state.change((state) -> state.with(status));
     if (before.role() != status.role() || !before.reason().equals(status.reason())) {
       String reason = status.reason().isEmpty() ? "" : ": " + status.reason();
-      boolean out = status.role() == Role.REFUSED || status.role() == Role.UNKNOWN;
-      log.atLevel(out ? Level.WARN : Level.INFO)
+      log.atLevel(status.isOut() ? Level.WARN : Level.INFO)
           .log("{} is {}{}", this.properties.server(), status.role(), reason);
     }
   }
@@ -333,7 +317,7 @@ final class Agent implements SmartLifecycle {
     this.thread = null;
     this.duty.end();
     if (thread != null) {
-      this.signal.release();
+      this.standing.wake().release();
       try {
         thread.join(this.settings.leaseDuration().toMillis() * 2);
       } catch (InterruptedException ex) {

@@ -3,9 +3,10 @@ package io.election.mysql.failover.agent;
 import io.election.ElectionService;
 import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
-import io.election.mysql.failover.agent.Status.Role;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
@@ -18,15 +19,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
 @Configuration(proxyBeanMethods = false)
-@Import({
-  Agent.class,
-  AgentMetrics.class,
-  Announcer.class,
-  CommandPort.class,
-  FirstRecord.class,
-  Rehearsal.class,
-  SourceDuty.class
-})
+@Import({Agent.class, AgentMetrics.class, CommandPort.class, FirstRecord.class, SourceDuty.class})
 class AgentConfiguration {
 
   private static final String ADDRESS = "[\\w.-]+:\\d+";
@@ -42,7 +35,25 @@ class AgentConfiguration {
   }
 
   @Bean
-  Standing standing(AgentProperties properties, ElectionProperties election, LongSupplier clock) {
+  AgentState.Reference agentState(LongSupplier clock) {
+    return new AgentState.Reference(clock.getAsLong());
+  }
+
+  @Bean
+  Announcer announcer(
+      AgentProperties properties,
+      Registry registry,
+      AgentState.Reference state,
+      LongSupplier clock) {
+    return new Announcer(properties, UUID.randomUUID().toString(), registry, state, clock);
+  }
+
+  @Bean
+  Standing standing(
+      AgentProperties properties,
+      ElectionProperties election,
+      AgentState.Reference state,
+      LongSupplier clock) {
     require(
         election.eligible(),
         "as.election.eligible",
@@ -68,8 +79,11 @@ class AgentConfiguration {
         properties.tls().ca(),
         "it is needed for as.failover.tls.mode=verify, and for no other");
     return new Standing(
+        properties.server(),
         new Candidacy(
             Set.copyOf(servers.keySet()), properties.positionWait(), properties.holdBack()),
+        state,
+        new Semaphore(0),
         clock);
   }
 
@@ -102,8 +116,7 @@ class AgentConfiguration {
   HealthIndicator serverHealthIndicator(Agent agent) {
     return () -> {
       Status status = agent.status();
-      boolean out = status.role() == Role.REFUSED || status.role() == Role.UNKNOWN;
-      return (out ? Health.down() : Health.up())
+      return (status.isOut() ? Health.down() : Health.up())
           .withDetail("role", status.role())
           .withDetail("reason", status.reason())
           .build();

@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 
 /** Meters for the state of the server and of its set. */
-record AgentMetrics(Agent agent, Rehearsal rehearsal, Registry set) implements MeterBinder {
+record AgentMetrics(Agent agent) implements MeterBinder {
 
   @Override
   public void bindTo(MeterRegistry registry) {
@@ -20,10 +20,13 @@ record AgentMetrics(Agent agent, Rehearsal rehearsal, Registry set) implements M
         .description("Replication lag of the applier")
         .baseUnit("seconds")
         .register(registry);
-    Gauge.builder("mysql.failover.paused", () -> this.set.paused().isEmpty() ? 0 : 1)
+    Gauge.builder(
+            "mysql.failover.paused", () -> this.agent.state().seen().paused().isEmpty() ? 0 : 1)
         .description("1 while the set is paused, so that no server is promoted")
         .register(registry);
-    Gauge.builder("mysql.failover.ready", () -> this.rehearsal.problem().isEmpty() ? 1 : 0)
+    Gauge.builder(
+            "mysql.failover.ready",
+            () -> this.agent.state().rehearsal().problem().isEmpty() ? 1 : 0)
         .description("1 if a server would be promoted if the source were lost now")
         .register(registry);
   }

@@ -2,18 +2,24 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.AgentProperties.Rank;
+import io.election.mysql.failover.agent.AgentState.Told;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.store.LeaseStoreException;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Says what is proven of a server, and publishes it. Used by the agent's thread.
+ *
+ * @param agent a random number of this agent
  */
-final class Announcer {
+record Announcer(
+    AgentProperties properties,
+    String agent,
+    Registry registry,
+    AgentState.Reference state,
+    LongSupplier clock) {
 
   /** How often a position is published of which only the transactions have changed. */
   private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -27,33 +33,14 @@ final class Announcer {
    */
   record Facts(Position position, String unfit, boolean mayCount) {}
 
-  private final AgentProperties properties;
-  private final Registry registry;
-  private final LongSupplier clock;
-  private final String agent = UUID.randomUUID().toString();
-  private GtidSet proven = GtidSet.EMPTY;
-  private @Nullable Position published;
-  private long publishedAt;
-
-  Announcer(AgentProperties properties, Registry registry, LongSupplier clock) {
-    this.properties = properties;
-    this.registry = registry;
-    this.clock = clock;
-  }
-
-  /**
-   * Notes that the server has caught up with its source.
-   *
-   * @param proof as in {@link Position}
-   */
-  void caughtUp(GtidSet proof) {
-    this.proven = proof;
-  }
-
   /** Returns whether the position that was last published proves that the server is whole. */
   boolean isWhole() {
-    Position published = this.published;
-    return published != null && !published.proof().isEmpty();
+    Told told = this.state.get().told();
+    return told != null && !told.position().proof().isEmpty();
+  }
+
+  Facts announce(ServerState server, long finalIn, Snapshot read) throws LeaseStoreException {
+    return announce(server, finalIn, read, GtidSet.EMPTY);
   }
 
   /**
@@ -62,24 +49,24 @@ final class Announcer {
    *
    * @param finalIn the election term of the last promotion if the server receives and acknowledges
    *     nothing any more, or {@link Position#MAY_RECEIVE}
+   * @param proven the proof that was found since the last position; empty if none was
    */
-  Facts announce(ServerState state, long finalIn, Snapshot read) throws LeaseStoreException {
-    Position before = this.published;
-    Facts facts =
-        facts(this.properties, this.agent, this.proven, before != null, state, finalIn, read);
-    Position now = facts.position();
-    Position known = read.positions().get(now.server());
-    boolean due = this.clock.getAsLong() - this.publishedAt >= INTERVAL_NANOS
-        || now.finalIn() != Position.MAY_RECEIVE;
-    boolean same = before != null
-        && before.saysTheSameAs(now)
+  Facts announce(ServerState server, long finalIn, Snapshot read, GtidSet proven)
+      throws LeaseStoreException {
+    Told told = this.state.get().told();
+    Facts facts = facts(this.properties, this.agent, proven, told != null, server, finalIn, read);
+    Position next = facts.position();
+    Position known = read.positions().get(next.server());
+    long now = this.clock.getAsLong();
+    boolean isKnown = told != null
+        && told.position().saysTheSameAs(next)
         && known != null
-        && known.agent().equals(this.agent);
-    if (facts.mayCount() && !(same && (!due || now.equals(before)))) {
-      this.registry.publish(now);
-      this.published = now;
-      this.proven = GtidSet.EMPTY;
-      this.publishedAt = this.clock.getAsLong();
+        && known.agent().equals(this.agent)
+        && (told.position().equals(next)
+            || (now - told.at() < INTERVAL_NANOS && next.finalIn() == Position.MAY_RECEIVE));
+    if (facts.mayCount() && !isKnown) {
+      this.registry.publish(next);
+      this.state.change((before) -> before.with(new Told(next, now)));
     }
     return facts;
   }

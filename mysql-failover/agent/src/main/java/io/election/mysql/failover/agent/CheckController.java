@@ -19,8 +19,7 @@ import org.springframework.web.bind.annotation.RestController;
  * 503 if etcd did not answer.
  */
 @RestController
-record CheckController(
-    Agent agent, SourceDuty duty, Rehearsal rehearsal, Registry registry, FirstRecord first) {
+record CheckController(Agent agent, SourceDuty duty, Registry registry, FirstRecord first) {
 
   /**
    * The answer to a check.
@@ -37,8 +36,8 @@ record CheckController(
             status.role(),
             status.reason(),
             status.lagSeconds(),
-            this.rehearsal.problem(),
-            this.duty.administrators()));
+            this.agent.state().rehearsal().problem(),
+            this.agent.state().duty().administrators()));
   }
 
   /** Answers 200 if the server is the source, 503 otherwise. */

@@ -81,7 +81,7 @@ final class HandOver {
     Snapshot read = this.registry.read();
     Position target = read.positions().get(server);
     Member agent = this.election.currentMembers().orElse(List.of()).stream()
-        .filter((each) -> Rehearsal.manages(each, server))
+        .filter((each) -> Status.isShown(each, server))
         .findFirst()
         .orElse(null);
     if (target == null || agent == null) {

@@ -49,7 +49,6 @@ final class Registry implements AutoCloseable {
   private final String record;
   private final String pause;
   private final String positions;
-  private volatile String paused = "";
 
   Registry(EtcdFence fence, ElectionService election) {
     this.fence = fence;
@@ -74,13 +73,12 @@ final class Registry implements AutoCloseable {
         .addSuccess(range(all))
         .addSuccess(range(RangeRequest.newBuilder().setKey(bytes(this.pause))))
         .build());
-    this.paused = texts(read, 2).findFirst().orElse("");
     return new Snapshot(
         texts(read, 0).map(Promotion::parse).findFirst(),
         texts(read, 1)
             .flatMap((text) -> Position.parse(text).stream())
             .collect(Collectors.toMap(Position::server, Function.identity())),
-        this.paused);
+        texts(read, 2).findFirst().orElse(""));
   }
 
   private static Stream<String> texts(TxnResponse read, int index) {
@@ -131,11 +129,6 @@ final class Registry implements AutoCloseable {
   void pause(String reason) throws LeaseStoreException {
     write(put(this.pause, reason));
     log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
-  }
-
-  /** Returns why the set was paused when it was last read; empty if it was not. */
-  String paused() {
-    return this.paused;
   }
 
   /** Publishes the position of this agent's server. When this returns, all agents can read it. */

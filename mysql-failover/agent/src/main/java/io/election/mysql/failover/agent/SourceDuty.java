@@ -5,6 +5,7 @@ import static io.election.mysql.failover.agent.Accession.require;
 import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.Leadership;
+import io.election.mysql.failover.agent.AgentState.Duty;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
@@ -15,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,7 +45,7 @@ class SourceDuty {
   private final Registry registry;
   private final Standing standing;
   private final Announcer announcer;
-  private final Rehearsal rehearsal;
+  private final AgentState.Reference state;
   private final ElectionOperations election;
   private final LongSupplier clock;
   private final Fence fence;
@@ -53,19 +53,12 @@ class SourceDuty {
   private final Accession accession;
   private final Semaphore ends = new Semaphore(0);
 
-  private volatile @Nullable Status status;
-
-  /** Why the last attempt to become or stay the source failed; empty if it did not. */
-  private volatile String failure = "";
-
-  /** When enough replicas last acknowledged; used by the agent's thread. */
-  private long acknowledgedAt;
-
-  /** The server as last seen; {@code null} before that. */
-  private volatile @Nullable ServerState state;
-
-  /** Whether a switch-over has made the server read-only; used by the agent's thread. */
-  private boolean drained;
+  /**
+   * The end of a duty.
+   *
+   * @param drained whether a switch-over has made the server read-only
+   */
+  private record End(String reason, boolean drained) {}
 
   SourceDuty(
       AgentProperties properties,
@@ -73,7 +66,7 @@ class SourceDuty {
       Registry registry,
       Standing standing,
       Announcer announcer,
-      Rehearsal rehearsal,
+      AgentState.Reference state,
       ElectionOperations election,
       LeaseSettings settings,
       LongSupplier clock) {
@@ -82,7 +75,7 @@ class SourceDuty {
     this.registry = registry;
     this.standing = standing;
     this.announcer = announcer;
-    this.rehearsal = rehearsal;
+    this.state = state;
     this.election = election;
     this.clock = clock;
     this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
@@ -92,35 +85,20 @@ class SourceDuty {
         new Accession(properties, server, registry, standing, announcer, this.fence, clock);
   }
 
-  /** Returns the status of the server while it is or becomes the source; {@code null} otherwise. */
-  @Nullable
-  Status status() {
-    return this.status;
-  }
-
   private void show(Status status) {
-    this.status = status;
-    this.standing.show(Rehearsal.show(this.properties.server(), status));
+    this.state.change((before) -> before.with(status));
   }
 
-  void forgetFailure() {
-    this.failure = "";
+  private Duty duty() {
+    return this.state.get().duty();
   }
 
-  /** Returns why the last attempt to become or stay the source failed; empty if it did not. */
-  String failure() {
-    return this.failure;
+  private void set(Duty duty) {
+    this.state.change((before) -> before.with(duty));
   }
 
-  private int acknowledging() {
-    ServerState state = this.state;
-    return state != null ? state.acknowledging() : 0;
-  }
-
-  /** Returns the users of clients of the source that no setting keeps out; empty if none do. */
-  String administrators() {
-    ServerState state = this.state;
-    return state != null && this.status != null ? state.administrators() : "";
+  private boolean isOpen() {
+    return OPEN.equals(this.state.get().status());
   }
 
   /**
@@ -130,8 +108,7 @@ class SourceDuty {
    * @return a description of the outcome; completes exceptionally if no hand-over took place
    */
   CompletableFuture<String> switchOver(String target) {
-    Status status = this.status;
-    return this.handOver.request(target, status != null && status.role() == Role.SOURCE);
+    return this.handOver.request(target, isOpen());
   }
 
   void end() {
@@ -149,33 +126,34 @@ class SourceDuty {
       return;
     }
     this.ends.drainPermits();
-    this.drained = false;
-    this.state = null;
+    boolean drained = false;
     this.handOver.refuse(); // a request that came when the last duty ended
     show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));
     try {
       long began = this.clock.getAsLong();
       Promotion promotion = this.accession.promote(leadership.term());
       show(OPEN);
-      this.failure = "";
+      set(new Duty("", null, this.clock.getAsLong()));
       log.info(
           "{} is the source in term {}, {} ms after it was elected",
           this.properties.server(),
           promotion.term(),
           (this.clock.getAsLong() - began) / 1_000_000);
-      log.info("{} is no longer the source: {}", this.properties.server(), hold(promotion));
+      End end = hold(promotion);
+      drained = end.drained();
+      log.info("{} is no longer the source: {}", this.properties.server(), end.reason());
     } catch (Exception ex) {
-      this.failure = Refusals.text(ex);
+      set(duty().with(Refusals.text(ex)));
       log.error("{} gives up the leadership", this.properties.server(), ex);
     } finally {
       show(new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0));
       this.handOver.refuse();
-      if (!this.drained) {
+      if (!drained) {
         this.fence.run();
       }
       this.server.close(); // the next connection has the usual patience
-      this.status = null;
-      this.standing.withdraw();
+      set(duty().end());
+      this.standing.stand(null);
       if (this.election.isLeader()) {
         this.election.lostLeader();
       }
@@ -183,28 +161,25 @@ class SourceDuty {
   }
 
   /** Waits until this server must stop being the source, and returns the reason. */
-  private String hold(Promotion promoted) throws Exception {
+  private End hold(Promotion promoted) throws Exception {
     this.server.answerWithin(LOOK);
-    long looked = this.clock.getAsLong();
-    this.acknowledgedAt = looked;
     try (Probe probe = new Probe(this.server.another(Probe.PATIENCE), this.clock)) {
-      return hold(promoted, probe, looked);
+      return hold(promoted, probe);
     }
   }
 
-  private String hold(Promotion promoted, Probe probe, long began) throws Exception {
+  private End hold(Promotion promoted, Probe probe) throws Exception {
     Promotion promotion = promoted;
-    long looked = began;
+    long looked = this.clock.getAsLong();
     while (!this.ends.tryAcquire(INTERVAL_NANOS / 10, TimeUnit.NANOSECONDS)) {
       if (!this.fence.leads(promotion.electionTerm())) {
-        return "its agent no longer leads, or could not renew its lease in time";
+        return new End("its agent no longer leads, or could not renew its lease in time", false);
       }
       HandOver.Request request = this.handOver.requested();
       if (request != null) {
         try {
           this.handOver.execute(request);
-          this.drained = true;
-          return "it was handed over to " + request.target();
+          return new End("it was handed over to " + request.target(), true);
         } catch (Exception ex) {
           stay(promotion, request, ex);
         } finally {
@@ -212,10 +187,10 @@ class SourceDuty {
         }
       }
       if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
-        int before = acknowledging();
+        int before = duty().acknowledging();
         try {
           if (!inspect(promotion)) {
-            return "its read-only setting was changed by someone else";
+            return new End("its read-only setting was changed by someone else", false);
           }
           looked = this.clock.getAsLong();
         } catch (SQLException ex) {
@@ -226,16 +201,16 @@ class SourceDuty {
           }
         }
         promotion = announce(promotion);
-        if (!OPEN.equals(this.status) || acknowledging() < promotion.acknowledging()) {
+        if (!isOpen() || duty().acknowledging() < promotion.acknowledging()) {
           probe.forget();
         }
         require(
-            probe.look(acknowledging() > before),
+            probe.look(duty().acknowledging() > before),
             "it has committed nothing for %s s: its disk may be full, or hang"
                 .formatted(Probe.PATIENCE.toSeconds()));
       }
     }
-    return "its agent is stopping";
+    return new End("its agent is stopping", false);
   }
 
   /**
@@ -243,20 +218,22 @@ class SourceDuty {
    * may join.
    */
   private Promotion announce(Promotion promotion) throws Exception {
-    ServerState state = this.state;
-    if (state == null || !this.fence.canWait()) {
+    ServerState server = duty().server();
+    if (server == null || !this.fence.canWait()) {
       return promotion; // the fence must not wait for etcd
     }
     Snapshot read;
     try {
       read = this.registry.read();
-      this.announcer.announce(state, Position.MAY_RECEIVE, read);
-      this.rehearsal.look(read);
+      long now = this.clock.getAsLong();
+      this.state.change((before) -> before.with(before.seen().see(read, now)));
+      this.announcer.announce(server, Position.MAY_RECEIVE, read);
+      this.standing.rehearse(read, this.election.members());
     } catch (LeaseStoreException ex) {
       return promotion; // without etcd, the lease ends the duty
     }
     Promotion grown =
-        promotion.with(promotion.membersAmong(this.properties, read.positions(), state.uuid()));
+        promotion.with(promotion.membersAmong(this.properties, read.positions(), server.uuid()));
     if (grown.equals(promotion)) {
       return promotion;
     }
@@ -267,7 +244,7 @@ class SourceDuty {
 
   /** Returns whether the guard may act soon, because the lease could not be renewed for a while. */
   private boolean mayGuardActSoon() {
-    return OPEN.equals(this.status)
+    return isOpen()
         && this.server.guardActsBy() - this.clock.getAsLong()
             < this.fence.silence().toNanos() / 2;
   }
@@ -275,15 +252,15 @@ class SourceDuty {
   /** Lets clients write again after a failed switch-over, and reports the failure. */
   private void stay(Promotion promotion, HandOver.Request request, Exception failure)
       throws Exception {
-    boolean open = OPEN.equals(this.status);
+    boolean open = isOpen();
     String outcome = open
         ? "is still the source and accepts writes again"
         : "is still the source but does not accept writes yet: see GET /check";
     try {
       // The position may be final already.
-      ServerState state = this.server.state();
-      this.announcer.announce(state, Position.MAY_RECEIVE, this.registry.read());
-      if (open && state.readOnly()) {
+      ServerState server = this.server.state();
+      this.announcer.announce(server, Position.MAY_RECEIVE, this.registry.read());
+      if (open && server.readOnly()) {
         this.accession.open(promotion);
       }
     } catch (Exception ex) {
@@ -304,33 +281,34 @@ class SourceDuty {
    * @return {@code false} if the server's read-only setting was changed by someone else
    */
   private boolean inspect(Promotion promotion) throws SQLException {
-    boolean open = OPEN.equals(this.status);
-    ServerState state =
+    boolean open = isOpen();
+    ServerState server =
         open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
     require(
         !open || !this.server.guardStandsStill(),
         "its guard does not count: event_scheduler was off, the guard was killed, or the wall clock was set back");
     int needed = promotion.acknowledging();
-    require(state.otherAgent().isEmpty(), state.otherAgent());
-    String broken = open ? state.settings().brokenBy(needed) : state.settings().unfit();
+    require(server.otherAgent().isEmpty(), server.otherAgent());
+    String broken =
+        open ? server.settings().brokenBy(needed) : server.settings().unfit();
     require(broken.isEmpty(), "what its promise rests on was changed: " + broken);
     long now = this.clock.getAsLong();
-    if (state.acknowledging() >= needed || !this.registry.paused().isEmpty()) {
-      this.acknowledgedAt = now;
-    }
-    if (open && now - this.acknowledgedAt > UNACKNOWLEDGED_NANOS) {
+    boolean enough =
+        server.acknowledging() >= needed || !this.state.get().seen().paused().isEmpty();
+    long acknowledgedAt = enough ? now : duty().acknowledgedAt();
+    if (open && now - acknowledgedAt > UNACKNOWLEDGED_NANOS) {
       log.warn(
           "{} accepts no writes until {} replicas acknowledge; {} do",
           this.properties.server(),
           needed,
-          state.acknowledging());
+          server.acknowledging());
       this.server.closeForWrites();
-      state = this.server.state();
+      server = this.server.state();
       open = false;
-    } else if (!open && this.acknowledgedAt == now) {
+    } else if (!open && enough) {
       log.info("{} accepts writes again", this.properties.server());
       this.accession.open(promotion);
-      state = this.server.stateAndServe(this.fence.guardMustActBy());
+      server = this.server.stateAndServe(this.fence.guardMustActBy());
       open = true;
     }
     show(
@@ -339,9 +317,9 @@ class SourceDuty {
             : new Status(
                 Role.WAITING,
                 "it is the source, and %s replicas must acknowledge before it accepts writes; %s do"
-                    .formatted(needed, state.acknowledging()),
+                    .formatted(needed, server.acknowledging()),
                 0));
-    this.state = state;
-    return open != state.readOnly();
+    set(new Duty(duty().failure(), server, acknowledgedAt));
+    return open != server.readOnly();
   }
 }

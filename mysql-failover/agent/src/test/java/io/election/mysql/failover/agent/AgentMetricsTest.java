@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
+import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.support.Tool;
 import io.micrometer.core.instrument.Meter;
@@ -13,6 +14,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -24,8 +27,7 @@ import org.junit.jupiter.api.Test;
 class AgentMetricsTest {
 
   private final Agent agent = mock();
-  private final Rehearsal rehearsal = mock();
-  private final Registry set = mock();
+  private final AgentState.Reference state = new AgentState.Reference(0);
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
 
   private double value(String name, String... tags) {
@@ -34,22 +36,24 @@ class AgentMetricsTest {
 
   @Test
   void metersShowTheRoleTheLagAndWhatAFailoverNeeds() {
-    new AgentMetrics(this.agent, this.rehearsal, this.set).bindTo(this.registry);
+    new AgentMetrics(this.agent).bindTo(this.registry);
+    when(this.agent.state()).thenAnswer((call) -> this.state.get());
     when(this.agent.status()).thenReturn(new Status(Role.REPLICA, "", 7));
-    when(this.set.paused()).thenReturn("", "an upgrade");
     assertThat(value("mysql.failover.paused")).isZero();
+    Snapshot paused = new Snapshot(Optional.empty(), Map.of(), "an upgrade");
+    this.state.change((before) -> before.with(before.seen().see(paused, 0)));
     assertThat(value("mysql.failover.paused")).isEqualTo(1);
-    when(this.rehearsal.problem()).thenReturn("", "too few positions");
     assertThat(value("mysql.failover.role", "role", "REPLICA")).isEqualTo(1);
     assertThat(value("mysql.failover.role", "role", "SOURCE")).isZero();
     assertThat(value("mysql.failover.lag")).isEqualTo(7);
     assertThat(value("mysql.failover.ready")).isEqualTo(1);
+    this.state.change((before) -> before.with(new Rehearsal("too few positions", 0, 0)));
     assertThat(value("mysql.failover.ready")).isZero();
   }
 
   @Test
   void alertsAskForMetersThatExist() throws IOException {
-    new AgentMetrics(this.agent, this.rehearsal, this.set).bindTo(this.registry);
+    new AgentMetrics(this.agent).bindTo(this.registry);
     Set<String> meters = this.registry.getMeters().stream()
         .map(Meter::getId)
         .map((id) -> id.getConventionName(NamingConvention.snakeCase)

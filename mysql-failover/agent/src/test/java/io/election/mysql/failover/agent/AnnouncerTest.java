@@ -30,8 +30,16 @@ class AnnouncerTest {
   private final Registry registry = mock();
   private int writes;
   private long now;
-  private final Announcer announcer =
-      new Announcer(CandidacyTest.properties("b", "a", "b", "c"), this.registry, () -> this.now);
+  private final Announcer announcer = announcer("b");
+
+  private Announcer announcer(String server) {
+    return new Announcer(
+        CandidacyTest.properties(server, "a", "b", "c"),
+        "agent-of-" + server,
+        this.registry,
+        new AgentState.Reference(0),
+        () -> this.now);
+  }
 
   @BeforeEach
   void publish() throws Exception {
@@ -218,19 +226,19 @@ class AnnouncerTest {
   @Test
   void aProofIsPublishedAtOnceAndUsedOnce() throws Exception {
     announce("a:1-2", Position.MAY_RECEIVE);
-    this.announcer.caughtUp(set("a:1"));
-    announce("a:1-2", Position.MAY_RECEIVE);
+    this.announcer.announce(state("b", "a:1", "a:1-2"), Position.MAY_RECEIVE, read(), set("a:1"));
+    assertThat(this.announcer.isWhole()).isTrue();
     assertThat(this.published.get("b").proof()).isEqualTo(set("a:1"));
     announce("", Position.MAY_RECEIVE);
     assertThat(this.published.get("b").proof()).isEqualTo(GtidSet.EMPTY);
+    assertThat(this.announcer.isWhole()).isFalse();
     announce("a:1-3", Position.MAY_RECEIVE);
     assertThat(this.published.get("b").proof()).isEqualTo(GtidSet.EMPTY);
   }
 
   @Test
   void thePositionOfADamagedSourceIsNotReplaced() throws Exception {
-    Announcer source =
-        new Announcer(CandidacyTest.properties("a", "a", "b"), this.registry, () -> this.now);
+    Announcer source = announcer("a");
     source.announce(state("a", "a:1-5", ""), Position.MAY_RECEIVE, read());
     source.announce(state("a", "a:1-3", ""), 7, read());
     assertThat(this.published.get("a").received()).isEqualTo(set("a:1-5"));

@@ -85,13 +85,6 @@ class CommandPortTest {
     }
 
     @Bean
-    Rehearsal rehearsal() {
-      Rehearsal rehearsal = mock();
-      when(rehearsal.problem()).thenReturn("too few positions");
-      return rehearsal;
-    }
-
-    @Bean
     SourceDuty duty() {
       return duty;
     }
@@ -109,6 +102,13 @@ class CommandPortTest {
     registry = mock();
     first = mock();
     when(agent.status()).thenReturn(new Status(Status.Role.SOURCE, "", 0));
+    ServerState server = mock();
+    when(server.administrators()).thenReturn("boss");
+    AgentState.Reference state = new AgentState.Reference(0);
+    state.change((before) -> before
+        .with(new Rehearsal("too few positions", 0, 0))
+        .with(new AgentState.Duty("", server, 0)));
+    when(agent.state()).thenReturn(state.get());
     when(duty.switchOver("b")).thenReturn(CompletableFuture.completedFuture("b is the source"));
   }
 
@@ -196,7 +196,6 @@ class CommandPortTest {
 
   @Test
   void thePortOfTheChecksAcceptsNoCommands() throws Exception {
-    when(duty.administrators()).thenReturn("boss");
     start(TOKEN);
     HttpResponse<String> check = send("GET", this.checks, "/check", "");
     assertThat(check.statusCode()).isEqualTo(200);

@@ -3,7 +3,6 @@ package io.election.mysql.failover.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.mysql.failover.GtidSet;
-import io.election.mysql.failover.Joining;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.ServerState.Receiver;
 import java.time.Duration;
@@ -47,11 +46,13 @@ class FailoverSimulationTest {
    */
   private record Transaction(String gtid, int id, long term) {}
 
+  private static final Link NEW_LINK = new Link(null, 0, false, "", null);
+
   private record Backup(String uuid, Map<String, Transaction> executed, String source) {}
 
   /**
-   * A server, its agent, and what the agent has seen: {@code proof}, {@code own} and {@code
-   * sourceHad} as in {@link Follower}, {@code view} and {@code standing} as in {@link Standing}.
+   * A server, its agent, and what the agent has seen, with {@code view} and {@code standing} as in
+   * {@link AgentState.Stand}.
    */
   private static final class Server {
 
@@ -75,12 +76,7 @@ class FailoverSimulationTest {
     boolean managed = true;
     String agent = "";
     boolean hasPublished;
-    GtidSet proven = GtidSet.EMPTY;
-    GtidSet proof = GtidSet.EMPTY;
-    GtidSet own = GtidSet.EMPTY;
-
-    @Nullable
-    GtidSet sourceHad;
+    Link link = NEW_LINK;
 
     @Nullable
     Snapshot view;
@@ -124,18 +120,27 @@ class FailoverSimulationTest {
       }
     }
 
-    void forgetProgress() {
-      this.proof = GtidSet.EMPTY;
-      this.sourceHad = null;
+    void stopReceiver() {
+      this.receives = false;
+      this.link = this.link.stopped();
+    }
+
+    Peer peer() {
+      return new Peer(
+          this.uuid,
+          name().charAt(0),
+          gtids(this.executed.keySet()),
+          gtids(this.committing.keySet()),
+          false,
+          true);
     }
 
     void startAgent(String agent) {
       this.managed = true;
       this.agent = agent;
       this.hasPublished = false;
-      this.proven = GtidSet.EMPTY;
       this.view = null;
-      forgetProgress();
+      this.link = NEW_LINK;
     }
 
     void loseRelayLog() {
@@ -345,6 +350,7 @@ class FailoverSimulationTest {
       } else {
         log("the agent of %s starts", server.name());
         server.startAgent(uuid());
+        look(server);
       }
     }
 
@@ -528,7 +534,7 @@ class FailoverSimulationTest {
           this.last = grown;
         }
       } else if (this.leader == null) {
-        server.receives = false;
+        server.stopReceiver();
         Announcer.Facts facts = announce(server, read.electionTerm(), read);
         boolean isFinal = facts.position().isFinal(read.electionTerm());
         server.view = isFinal ? read() : null;
@@ -537,7 +543,7 @@ class FailoverSimulationTest {
         server.view = null;
         Announcer.Facts facts = announce(server, Position.MAY_RECEIVE, read);
         if (!facts.unfit().isEmpty()) {
-          server.receives = false;
+          server.stopReceiver();
           mayRebuild(server, facts.unfit());
         } else if (this.open) {
           follow(server, read);
@@ -546,10 +552,14 @@ class FailoverSimulationTest {
     }
 
     private Announcer.Facts announce(Server server, long finalIn, Snapshot read) {
+      return announce(server, finalIn, read, GtidSet.EMPTY);
+    }
+
+    private Announcer.Facts announce(Server server, long finalIn, Snapshot read, GtidSet proven) {
       Announcer.Facts facts = Announcer.facts(
           server.properties,
           server.agent,
-          server.proven,
+          proven,
           server.hasPublished,
           server.state(),
           finalIn,
@@ -558,7 +568,6 @@ class FailoverSimulationTest {
         this.positions.put(
             server.name(), Position.parse(facts.position().print()).orElseThrow());
         server.hasPublished = true;
-        server.proven = GtidSet.EMPTY;
       }
       return facts;
     }
@@ -570,45 +579,33 @@ class FailoverSimulationTest {
     /** As {@link Follower} does. */
     private void follow(Server server, Snapshot read) {
       ServerState state = server.state();
-      Promotion source = this.last;
-      if (!server.uuid.equals(source.members().get(server.name()))) {
-        server.receives = false;
-        return;
+      AgentProperties set = server.properties;
+      Link.Step step = server.link.look(set, this.last, state, 0);
+      if (step.action() == Link.Action.ASK) {
+        Server peer = at(addressOf(this.last.server()));
+        step = peer == null
+            ? step.link().unanswered(this.last, state, "it is down")
+            : step.link().answered(set, this.last, state, peer.peer(), read);
       }
-      boolean joined = server.receives && server.replicatesFrom.equals(addressOf(source.server()));
-      GtidSet sourceHad = server.sourceHad;
-      if (joined
-          && sourceHad != null
-          && !server.proof.isEmpty()
-          && state.receiver().received().contains(server.proof)
-          && server.own.equals(state.received().ofOrigin(server.uuid))) {
-        if (state.received().contains(sourceHad)) {
-          server.proven = server.proof;
+      server.link = step.link();
+      switch (step.action()) {
+        case STOP -> server.stopReceiver();
+        case JOIN -> {
+          log("%s joins %s", server.name(), this.last.server());
+          server.loseRelayLog();
+          server.replicatesFrom = addressOf(this.last.server());
+          server.receives = true;
+          server.link = server.link.started(this.last, 0);
         }
-        return;
+        default -> {
+          if (!step.proof().isEmpty()) {
+            announce(server, Position.MAY_RECEIVE, read, step.proof());
+          }
+        }
       }
-      Server peer = at(addressOf(source.server()));
-      if (peer == null || !peer.uuid.equals(source.uuid())) {
-        return;
-      }
-      GtidSet sourceHas = gtids(peer.logged().keySet());
-      String refusal = Joining.refusal(
-          state.term(), state.received(), source.term(), source.position(), sourceHas);
-      String same = Candidacy.sameIdentity(read, server.name(), state.uuid(), state.id());
-      if (!refusal.isEmpty() || !same.isEmpty()) {
-        server.receives = false;
-        mayRebuild(server, refusal + same);
-        return;
-      }
-      server.proof = state.receiver().received().intersect(state.executed()).any();
-      server.sourceHad = joined ? sourceHas : null;
-      server.own = state.received().ofOrigin(server.uuid);
-      if (!joined) {
-        log("%s joins %s", server.name(), peer.name());
-        server.loseRelayLog();
-        server.replicatesFrom = addressOf(source.server());
-        server.receives = true;
-        server.forgetProgress();
+      Status status = step.status();
+      if (status != null && status.role() == Status.Role.REFUSED) {
+        mayRebuild(server, status.reason());
       }
     }
 

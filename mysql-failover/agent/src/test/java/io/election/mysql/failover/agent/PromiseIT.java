@@ -46,7 +46,7 @@ class PromiseIT {
   }
 
   private String problem(String server) {
-    return this.agents.bean(server, Rehearsal.class).problem();
+    return this.agents.bean(server, Agent.class).state().rehearsal().problem();
   }
 
   private static ConditionFactory patiently() {
@@ -79,7 +79,7 @@ class PromiseIT {
       long closed = System.nanoTime() - changed;
       System.out.printf("Measured: %.2f s until %s closed the source%n", closed / 1e9, setting);
       assertThat(closed).isLessThan(TimeUnit.SECONDS.toNanos(4));
-      assertThat(this.agents.bean(source, SourceDuty.class).failure())
+      assertThat(this.agents.bean(source, Agent.class).state().duty().failure())
           .contains("what its promise rests on was changed", setting.split(" ")[0]);
       patiently().ignoreExceptions().until(() -> {
         server.execute("SET GLOBAL sync_binlog = 1");

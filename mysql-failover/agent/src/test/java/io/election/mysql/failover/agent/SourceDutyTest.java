@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 
 /** The duty of a source, without a server. */
@@ -30,7 +31,9 @@ class SourceDutyTest {
 
   private final MysqlServer server = mock();
   private final Registry registry = mock();
-  private final Standing standing = mock();
+  private final AgentState.Reference state = new AgentState.Reference(0);
+  private final Standing standing =
+      new Standing("b", mock(), this.state, new Semaphore(0), () -> 0);
   private final ElectionOperations election = mock();
 
   /** Its agent did not stand, or another promotion has withdrawn its decision. */
@@ -42,7 +45,7 @@ class SourceDutyTest {
         this.registry,
         this.standing,
         mock(),
-        mock(),
+        this.state,
         this.election,
         SETTINGS,
         () -> 0);
@@ -50,18 +53,19 @@ class SourceDutyTest {
     when(this.election.isLeader()).thenReturn(true);
     when(this.election.leadership())
         .thenReturn(Optional.of(new Leadership(9, Instant.EPOCH, Duration.ofSeconds(5))));
+    this.standing.stand(new AgentState.Stand(mock(), mock()));
     List<Status> fenced = new ArrayList<>();
-    doAnswer((call) -> fenced.add(duty.status())).when(this.server).fence();
+    doAnswer((call) -> fenced.add(this.state.get().status())).when(this.server).fence();
     duty.serve();
     assertThat(fenced)
         .as("not the source any more, before it is read-only")
         .extracting(Status::role)
         .containsExactly(Status.Role.WAITING);
-    assertThat(duty.failure()).isEqualTo("its last decision was not to stand");
+    assertThat(this.state.get().duty().failure()).isEqualTo("its last decision was not to stand");
     verify(this.registry, never()).record(any());
     verify(this.server, never()).replication();
     verify(this.server).fence();
-    verify(this.standing).withdraw();
+    assertThat(this.state.get().ballot().stand()).isNull();
     verify(this.election).lostLeader();
   }
 }

@@ -12,15 +12,24 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 
 class StandingTest {
 
   private long now = 5_000_000_000L;
-  private int asked;
+  private final AgentState.Reference state = new AgentState.Reference(this.now);
+  private final Semaphore wake = new Semaphore(0);
   private final Standing standing = new Standing(
+      "b",
       new Candidacy(Set.of("a", "b", "c"), Duration.ofSeconds(2), Duration.ofSeconds(2)),
+      this.state,
+      this.wake,
       () -> this.now);
+
+  private Candidacy.Decision decision() {
+    return this.state.get().ballot().decision();
+  }
 
   private Turn turn() {
     return this.standing.turn(new OpenElection("set", Duration.ZERO, false, Optional.empty()));
@@ -28,22 +37,21 @@ class StandingTest {
 
   @Test
   void aServerWithoutAFinalPositionStandsAside() {
-    this.standing.onAsked(() -> this.asked++);
-    assertThat(this.standing.decision()).isNull();
+    assertThat(decision()).isNull();
     assertThat(turn().reason()).isEqualTo("its own position is not known yet");
-    assertThat(this.asked).isEqualTo(1);
+    assertThat(this.wake.availablePermits()).isEqualTo(1);
     Position b = position("b", "a:1-5");
     Snapshot read =
         new Snapshot(Optional.of(last(1, "abc")), Map.of("c", position("c", "a:1")), "");
-    this.standing.see(read, b);
+    this.standing.stand(new AgentState.Stand(read, b));
     assertThat(turn().kind()).isEqualTo(Kind.AT_ONCE);
-    assertThat(this.asked).isEqualTo(1);
-    assertThat(this.standing.decision()).matches(Candidacy.Decision::stands);
-    this.standing.withdraw();
-    assertThat(this.standing.decision()).as("until it is asked again").isNotNull();
+    assertThat(this.wake.availablePermits()).isEqualTo(1);
+    assertThat(decision()).matches(Candidacy.Decision::stands);
+    this.standing.stand(null);
+    assertThat(decision()).as("until it is asked again").isNotNull();
     assertThat(turn().kind()).isEqualTo(Kind.ASIDE);
-    assertThat(this.standing.decision()).isNull();
-    assertThat(this.asked).isEqualTo(2);
+    assertThat(decision()).isNull();
+    assertThat(this.wake.availablePermits()).isEqualTo(2);
   }
 
   @Test
@@ -59,8 +67,8 @@ class StandingTest {
 
   @Test
   void itShowsWhatTheAgentSays() {
-    assertThat(this.standing.position("set")).isEmpty();
-    this.standing.show("server=b");
-    assertThat(this.standing.position("set")).isEqualTo("server=b");
+    assertThat(this.standing.position("set")).startsWith("server=b role=UNKNOWN");
+    this.state.change((before) -> before.with(new Status(Status.Role.REPLICA, "why", 3)));
+    assertThat(this.standing.position("set")).isEqualTo("server=b role=REPLICA lag=3s reason=why");
   }
 }
