@@ -1,11 +1,10 @@
 package io.election.mysql.failover;
 
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 public final class GtidSet {
 
   /** The empty set. */
-  public static final GtidSet EMPTY = new GtidSet(new TreeMap<>());
+  public static final GtidSet EMPTY = new GtidSet(Map.of());
 
   private static final Pattern UUID =
       Pattern.compile("[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}");
@@ -36,23 +35,50 @@ public final class GtidSet {
   private static final Pattern NUMBERS =
       Pattern.compile("([0-9]{1,19})(?:\\s*-\\s*([0-9]{1,19}))?");
 
-  /** Consecutive transactions, both ends included. */
-  private record Interval(long first, long last) {
-
-    @Override
-    public String toString() {
-      return this.first == this.last ? Long.toString(this.first) : this.first + "-" + this.last;
-    }
-  }
+  /**
+   * The consecutive transactions of each origin, a UUID or {@code uuid:tag}: the first of them, and
+   * the one after the last. There are gaps between them, and no origin has none.
+   */
+  private final SortedMap<String, SortedMap<Long, Long>> ranges = new TreeMap<>();
 
   /**
-   * The intervals of each origin, a UUID or {@code uuid:tag}, in ascending order, with gaps between
-   * them. No list is empty.
+   * @param edges by how much the depth changes at a number of an origin. The set has the numbers
+   *     whose depth is above 0
    */
-  private final Map<String, List<Interval>> intervals;
+  private GtidSet(Map<String, SortedMap<Long, Integer>> edges) {
+    edges.forEach((origin, changes) -> {
+      SortedMap<Long, Long> found = new TreeMap<>();
+      int depth = 0;
+      long first = 0;
+      for (Map.Entry<Long, Integer> change : changes.entrySet()) {
+        int before = depth;
+        depth += change.getValue();
+        if (before <= 0 && depth > 0) {
+          first = change.getKey();
+        } else if (before > 0 && depth <= 0) {
+          found.put(first, change.getKey());
+        }
+      }
+      if (!found.isEmpty()) {
+        this.ranges.put(origin, found);
+      }
+    });
+  }
 
-  private GtidSet(Map<String, List<Interval>> intervals) {
-    this.intervals = intervals;
+  private static void add(
+      Map<String, SortedMap<Long, Integer>> edges, String origin, long first, long end, int depth) {
+    SortedMap<Long, Integer> changes = edges.computeIfAbsent(origin, (any) -> new TreeMap<>());
+    changes.merge(first, depth, Integer::sum);
+    changes.merge(end, -depth, Integer::sum);
+  }
+
+  private GtidSet with(GtidSet other, int depth) {
+    Map<String, SortedMap<Long, Integer>> edges = new HashMap<>();
+    this.ranges.forEach(
+        (origin, mine) -> mine.forEach((first, end) -> add(edges, origin, first, end, 1)));
+    other.ranges.forEach(
+        (origin, others) -> others.forEach((first, end) -> add(edges, origin, first, end, depth)));
+    return new GtidSet(edges);
   }
 
   /**
@@ -66,17 +92,16 @@ public final class GtidSet {
    * @throws IllegalArgumentException if the text is not a GTID set
    */
   public static GtidSet parse(String text) {
-    TreeMap<String, List<Interval>> found = new TreeMap<>();
+    Map<String, SortedMap<Long, Integer>> edges = new HashMap<>();
     for (String part : text.split(",", -1)) {
       if (!part.isBlank()) {
-        parse(part.strip(), found);
+        parse(part.strip(), edges);
       }
     }
-    found.replaceAll((origin, intervals) -> merged(intervals));
-    return new GtidSet(found);
+    return new GtidSet(edges);
   }
 
-  private static void parse(String part, Map<String, List<Interval>> found) {
+  private static void parse(String part, Map<String, SortedMap<Long, Integer>> edges) {
     String[] fields = part.split("\\s*:\\s*", -1);
     String uuid = fields[0].toLowerCase(Locale.ROOT);
     String origin = uuid;
@@ -87,43 +112,23 @@ public final class GtidSet {
         origin = uuid + ":" + fields[i].toLowerCase(Locale.ROOT);
         numbers = false;
       } else {
-        found.computeIfAbsent(origin, (any) -> new ArrayList<>()).add(interval(fields[i], part));
+        Matcher matcher = NUMBERS.matcher(fields[i]);
+        require(matcher.matches(), part);
+        String end = matcher.group(2);
+        long first = Long.parseUnsignedLong(matcher.group(1));
+        long last = end != null ? Long.parseUnsignedLong(end) : first;
+        require(first > 0 && last >= first && last < Long.MAX_VALUE, part);
+        add(edges, origin, first, last + 1, 1);
         numbers = true;
       }
     }
     require(UUID.matcher(fields[0]).matches() && numbers, part);
   }
 
-  private static Interval interval(String field, String part) {
-    Matcher matcher = NUMBERS.matcher(field);
-    require(matcher.matches(), part);
-    String end = matcher.group(2);
-    long first = Long.parseUnsignedLong(matcher.group(1));
-    long last = end != null ? Long.parseUnsignedLong(end) : first;
-    require(first > 0 && last >= first && last < Long.MAX_VALUE, part);
-    return new Interval(first, last);
-  }
-
   private static void require(boolean valid, String part) {
     if (!valid) {
       throw new IllegalArgumentException("'" + part + "' is not a GTID set");
     }
-  }
-
-  private static List<Interval> merged(List<Interval> intervals) {
-    List<Interval> sorted = new ArrayList<>(intervals);
-    sorted.sort(Comparator.comparingLong(Interval::first));
-    List<Interval> merged = new ArrayList<>();
-    for (Interval next : sorted) {
-      int end = merged.size() - 1;
-      if (end >= 0 && next.first() <= merged.get(end).last() + 1) {
-        Interval last = merged.get(end);
-        merged.set(end, new Interval(last.first(), Math.max(last.last(), next.last())));
-      } else {
-        merged.add(next);
-      }
-    }
-    return List.copyOf(merged);
   }
 
   /** Returns whether this set contains all transactions of another set. */
@@ -133,50 +138,12 @@ public final class GtidSet {
 
   /** Returns the transactions that are in either set. */
   public GtidSet union(GtidSet other) {
-    TreeMap<String, List<Interval>> all = new TreeMap<>(this.intervals);
-    other.intervals.forEach((origin, added) -> all.merge(origin, added, (mine, others) -> {
-      List<Interval> both = new ArrayList<>(mine);
-      both.addAll(others);
-      return merged(both);
-    }));
-    return new GtidSet(all);
+    return with(other, 1);
   }
 
   /** Returns the transactions that are in this set and not in another one. */
   public GtidSet subtract(GtidSet other) {
-    TreeMap<String, List<Interval>> rest = new TreeMap<>();
-    this.intervals.forEach((origin, mine) -> {
-      List<Interval> left = subtract(mine, other.intervals.get(origin));
-      if (!left.isEmpty()) {
-        rest.put(origin, left);
-      }
-    });
-    return new GtidSet(rest);
-  }
-
-  /** Walks both lists once, since servers with gaps have thousands of intervals. */
-  private static List<Interval> subtract(List<Interval> from, @Nullable List<Interval> cuts) {
-    if (cuts == null) {
-      return from;
-    }
-    List<Interval> left = new ArrayList<>();
-    int next = 0;
-    for (Interval each : from) {
-      while (next < cuts.size() && cuts.get(next).last() < each.first()) {
-        next++;
-      }
-      long first = each.first();
-      for (int i = next; i < cuts.size() && cuts.get(i).first() <= each.last(); i++) {
-        if (first < cuts.get(i).first()) {
-          left.add(new Interval(first, cuts.get(i).first() - 1));
-        }
-        first = cuts.get(i).last() + 1;
-      }
-      if (first <= each.last()) {
-        left.add(new Interval(first, each.last()));
-      }
-    }
-    return left;
+    return with(other, -1);
   }
 
   /** Returns the transactions that are in both sets. */
@@ -186,12 +153,12 @@ public final class GtidSet {
 
   /** Returns one of the transactions; empty if there is none. */
   public GtidSet any() {
-    TreeMap<String, List<Interval>> found = new TreeMap<>();
-    this.intervals.entrySet().stream().limit(1).forEach((each) -> {
-      long first = each.getValue().get(0).first();
-      found.put(each.getKey(), List.of(new Interval(first, first)));
+    Map<String, SortedMap<Long, Integer>> edges = new HashMap<>();
+    this.ranges.entrySet().stream().limit(1).forEach((each) -> {
+      long first = each.getValue().firstKey();
+      add(edges, each.getKey(), first, first + 1, 1);
     });
-    return new GtidSet(found);
+    return new GtidSet(edges);
   }
 
   /**
@@ -200,9 +167,9 @@ public final class GtidSet {
    * @param uuid the UUID of the origin
    */
   public GtidSet ofOrigin(String uuid) {
-    TreeMap<String, List<Interval>> found = new TreeMap<>(this.intervals);
-    found.keySet().removeIf((each) -> !uuid(each).equals(uuid.toLowerCase(Locale.ROOT)));
-    return new GtidSet(found);
+    GtidSet found = union(EMPTY);
+    found.ranges.keySet().removeIf((each) -> !uuid(each).equals(uuid.toLowerCase(Locale.ROOT)));
+    return found;
   }
 
   private static String uuid(String origin) {
@@ -211,27 +178,33 @@ public final class GtidSet {
 
   /** Returns whether the set is empty. */
   public boolean isEmpty() {
-    return this.intervals.isEmpty();
+    return this.ranges.isEmpty();
   }
 
   @Override
   public boolean equals(@Nullable Object other) {
-    return other instanceof GtidSet set && set.intervals.equals(this.intervals);
+    return other instanceof GtidSet set && set.ranges.equals(this.ranges);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(this.intervals);
+    return Objects.hash(this.ranges);
   }
 
   /** Returns the set as MySQL prints it, on one line and without spaces. */
   @Override
   public String toString() {
     Map<String, String> texts = new TreeMap<>();
-    this.intervals.forEach((origin, intervals) -> texts.merge(
+    this.ranges.forEach((origin, ranges) -> texts.merge(
         uuid(origin),
-        intervals.stream().map((each) -> ":" + each).collect(Collectors.joining("", origin, "")),
+        ranges.entrySet().stream()
+            .map((each) -> print(each.getKey(), each.getValue() - 1))
+            .collect(Collectors.joining("", origin, "")),
         (before, tagged) -> before + tagged.substring(UUID_LENGTH)));
     return String.join(",", texts.values());
+  }
+
+  private static String print(long first, long last) {
+    return first == last ? ":" + first : ":" + first + "-" + last;
   }
 }
