@@ -1,6 +1,5 @@
 package io.election.mysql.failover.agent;
 
-import io.election.ElectionOperations;
 import io.election.LeadershipAcquiredEvent;
 import io.election.lease.Elector;
 import io.election.mysql.failover.agent.AgentState.Seen;
@@ -14,11 +13,9 @@ import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 
@@ -38,52 +35,27 @@ final class Agent implements SmartLifecycle {
   /** The interval for comparing the election's term, which is known locally. */
   private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  private final AgentProperties properties;
-  private final MysqlServer server;
-  private final Registry registry;
-  private final Standing standing;
-  private final Announcer announcer;
-  private final ElectionOperations election;
+  private final Site site;
   private final Elector elector;
   private final LeaseSettings settings;
   private final SourceDuty duty;
   private final Follower follower;
-  private final AgentState.Reference state;
-  private final LongSupplier clock;
 
   /** The source from which an operator has asked to rebuild the server. */
   private final AtomicReference<@Nullable Promotion> donor = new AtomicReference<>();
 
   private volatile @Nullable Thread thread;
 
-  Agent(
-      AgentProperties properties,
-      MysqlServer server,
-      Registry registry,
-      Standing standing,
-      Announcer announcer,
-      ElectionOperations election,
-      Elector elector,
-      LeaseSettings settings,
-      SourceDuty duty,
-      AgentState.Reference state,
-      LongSupplier clock) {
-    this.properties = properties;
-    this.server = server;
-    this.registry = registry;
-    this.standing = standing;
-    this.announcer = announcer;
-    this.election = election;
+  Agent(Site site, Elector elector, LeaseSettings settings, SourceDuty duty) {
+    this.site = site;
     this.elector = elector;
     this.settings = settings;
     this.duty = duty;
-    this.follower = new Follower(properties, server, standing, announcer, state, clock);
-    this.state = state;
-    this.clock = clock;
+    this.follower = new Follower(site);
   }
 
   AgentState state() {
-    return this.state.get();
+    return this.site.state();
   }
 
   Status status() {
@@ -100,20 +72,20 @@ final class Agent implements SmartLifecycle {
   /** Wakes the agent up to promote its server at once. */
   @EventListener
   void onAcquired(LeadershipAcquiredEvent event) {
-    this.standing.wake().release();
+    this.site.standing().wake().release();
   }
 
   private void run() {
     while (this.thread == Thread.currentThread()) {
-      OptionalLong term = this.election.term();
+      OptionalLong term = this.site.election().term();
       try {
         look();
       } catch (Exception ex) {
-        show(new Status(Role.UNKNOWN, Refusals.text(ex), 0));
-        log.debug("Failed to manage {}", this.properties.server(), ex);
-        this.standing.stand(null);
-        if (this.election.isLeader()) {
-          this.election.lostLeader();
+        this.site.show(new Status(Role.UNKNOWN, Refusals.text(ex), 0));
+        log.debug("Failed to manage {}", this.site.name(), ex);
+        this.site.standing().stand(null);
+        if (this.site.election().isLeader()) {
+          this.site.election().lostLeader();
         }
       }
       try {
@@ -122,8 +94,8 @@ final class Agent implements SmartLifecycle {
         // The loop ends when the thread is replaced.
       }
     }
-    this.server.close();
-    this.registry.close();
+    this.site.server().close();
+    this.site.registry().close();
   }
 
   /**
@@ -132,57 +104,58 @@ final class Agent implements SmartLifecycle {
    * @param lookedIn the election's term at the last look
    */
   private void awaitNext(OptionalLong lookedIn) throws InterruptedException {
-    Semaphore signal = this.standing.wake();
-    long now = this.clock.getAsLong();
+    Semaphore signal = this.site.standing().wake();
+    long now = this.site.now();
     Role role = status().role();
     boolean soon = role == Role.WAITING
         || role == Role.UNKNOWN
-        || (role == Role.REPLICA && state().link().isUnsettled(this.announcer.isWhole(), now));
+        || (role == Role.REPLICA
+            && state().link().isUnsettled(this.site.announcer().isWhole(), now));
     long end = now + (soon ? SHORT_INTERVAL_NANOS : INTERVAL_NANOS);
     long left;
-    while ((left = end - this.clock.getAsLong()) > 0
+    while ((left = end - this.site.now()) > 0
         && !signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
-        && this.election.term().equals(lookedIn)) {
+        && this.site.election().term().equals(lookedIn)) {
       // No other source has been elected yet.
     }
     signal.drainPermits();
   }
 
   private void look() throws Exception {
-    if (this.election.isLeader()) {
+    if (this.site.election().isLeader()) {
       this.duty.serve();
       return;
     }
-    Snapshot read = this.registry.read();
-    ServerState server = this.server.state();
+    Snapshot read = this.site.registry().read();
+    ServerState server = this.site.server().state();
     if (!server.otherAgent().isEmpty()) {
-      this.standing.stand(null);
-      show(new Status(Role.REFUSED, server.otherAgent(), 0));
+      this.site.standing().stand(null);
+      this.site.show(new Status(Role.REFUSED, server.otherAgent(), 0));
       return;
     }
-    long now = this.clock.getAsLong();
+    long now = this.site.now();
     Seen seen =
-        this.state.change((before) -> before.with(before.seen().see(read, now))).seen();
+        this.site.change((before) -> before.with(before.seen().see(read, now))).seen();
     if (!server.superReadOnly() && read.last().isPresent()) {
-      log.warn("{} is writable but not the source; making it read-only", this.properties.server());
-      this.server.fenceWithoutAcknowledgements();
-      server = this.server.state();
+      log.warn("{} is writable but not the source; making it read-only", this.site.name());
+      this.site.server().fenceWithoutAcknowledgements();
+      server = this.site.server().state();
     }
     Promotion donor = this.donor.getAndSet(null);
     if (donor != null) {
       rebuild(donor);
       return;
     }
-    if (this.standing.isOpen(this.settings.renewInterval())
-        && this.standing.hasOpenedSince(seen.promotedAt())
+    if (this.site.standing().isOpen(this.settings.renewInterval())
+        && this.site.standing().hasOpenedSince(seen.promotedAt())
         && read.electionTerm() <= seen.openTerm()) {
       stand(read, server);
     } else {
-      this.standing.stand(null);
-      this.state.change((before) -> before.with(seen.notOpen()));
+      this.site.standing().stand(null);
+      this.site.change((before) -> before.with(seen.notOpen()));
       // Until it joins, its position remains final: a server that was elected still needs it.
       long finalIn = server.receiver().runs() ? Position.MAY_RECEIVE : read.electionTerm();
-      join(read, server, this.announcer.announce(server, finalIn, read));
+      join(read, server, this.site.announcer().announce(server, finalIn, read));
     }
   }
 
@@ -190,20 +163,20 @@ final class Agent implements SmartLifecycle {
   private void stand(Snapshot read, ServerState found) throws Exception {
     ServerState server = found;
     if (server.receiver().runs()) {
-      log.info("Stopping the receiver of {}: there is no source", this.properties.server());
+      log.info("Stopping the receiver of {}: there is no source", this.site.name());
       this.follower.stopReceiver();
-      server = this.server.state();
+      server = this.site.server().state();
     }
-    Facts facts = this.announcer.announce(server, read.electionTerm(), read);
+    Facts facts = this.site.announcer().announce(server, read.electionTerm(), read);
     if (facts.position().isFinal(read.electionTerm())) {
-      this.standing.stand(new Stand(this.registry.read(), facts.position()));
+      this.site.standing().stand(new Stand(this.site.registry().read(), facts.position()));
       this.elector.wakeUp();
     } else {
-      this.standing.stand(null);
+      this.site.standing().stand(null);
     }
     Candidacy.Decision decision = state().ballot().decision();
     String reason = decision != null ? decision.turn().reason() : "";
-    show(
+    this.site.show(
         facts.unfit().isEmpty()
             ? new Status(
                 Role.WAITING,
@@ -220,7 +193,7 @@ final class Agent implements SmartLifecycle {
   }
 
   private void join(Snapshot read, ServerState server, Facts facts) throws Exception {
-    Optional<String> leader = this.election.leaderId();
+    Optional<String> leader = this.site.election().leaderId();
     Promotion source = read.last().filter(this::isElected).orElse(null);
     Status status;
     if (!facts.unfit().isEmpty()) {
@@ -240,13 +213,13 @@ final class Agent implements SmartLifecycle {
           leader.get() + " leads but has not promoted its server yet" + failure(),
           server.lagSeconds());
     } else {
-      this.standing.rehearse(read, this.election.members());
+      this.site.standing().rehearse(read, this.site.election().members());
       status = this.follower.follow(source, server, read);
     }
     if (status != null) {
-      show(status);
+      this.site.show(status);
       if (status.role() == Role.REPLICA) {
-        this.state.change((before) -> before.with(before.duty().with("")));
+        this.site.change((before) -> before.with(before.duty().with("")));
       }
     }
   }
@@ -256,8 +229,8 @@ final class Agent implements SmartLifecycle {
    * source was promoted.
    */
   private boolean isElected(Promotion source) {
-    return this.election.leaderId().isPresent()
-        && this.election.term().equals(OptionalLong.of(source.electionTerm()));
+    return this.site.election().leaderId().isPresent()
+        && this.site.election().term().equals(OptionalLong.of(source.electionTerm()));
   }
 
   /**
@@ -272,43 +245,37 @@ final class Agent implements SmartLifecycle {
       throw new IllegalStateException(
           "%s is %s, and only a server that may not join the source can be rebuilt from it%s"
               .formatted(
-                  this.properties.server(),
+                  this.site.name(),
                   status.role(),
                   status.reason().isEmpty() ? "" : ": " + status.reason()));
     }
     log.warn(
         "Rebuilding {} from {}: all of its data will be replaced",
-        this.properties.server(),
+        this.site.name(),
         donor.server());
     this.donor.set(donor);
-    this.standing.wake().release();
+    this.site.standing().wake().release();
   }
 
   /** Rebuilds the server, once for each request. */
   private void rebuild(Promotion donor) throws Exception {
     if (!isElected(donor)) {
-      log.warn("{} is not rebuilt: {} is no longer the source", this.properties.server(), donor);
+      log.warn("{} is not rebuilt: {} is no longer the source", this.site.name(), donor);
       return;
     }
-    String address = this.properties.address(donor.server());
-    Peer.inspect(address, this.properties); // otherwise the data would be given up for nothing
-    show(new Status(Role.UNKNOWN, "it is being rebuilt from " + donor.server(), 0));
-    this.standing.stand(null);
-    this.registry.withdraw(this.properties.server());
-    this.server
+    String address = this.site.properties().address(donor.server());
+    Peer.inspect(
+        address, this.site.properties()); // otherwise the data would be given up for nothing
+    this.site.show(new Status(Role.UNKNOWN, "it is being rebuilt from " + donor.server(), 0));
+    this.site.standing().stand(null);
+    this.site.registry().withdraw(this.site.name());
+    this.site
+        .server()
         .replication()
         .rebuild(
-            address, this.properties.replicationUsername(), this.properties.replicationPassword());
-  }
-
-  private void show(Status status) {
-    Status before = status();
-    this.state.change((state) -> state.with(status));
-    if (before.role() != status.role() || !before.reason().equals(status.reason())) {
-      String reason = status.reason().isEmpty() ? "" : ": " + status.reason();
-      log.atLevel(status.isOut() ? Level.WARN : Level.INFO)
-          .log("{} is {}{}", this.properties.server(), status.role(), reason);
-    }
+            address,
+            this.site.properties().replicationUsername(),
+            this.site.properties().replicationPassword());
   }
 
   @Override
@@ -317,7 +284,7 @@ final class Agent implements SmartLifecycle {
     this.thread = null;
     this.duty.end();
     if (thread != null) {
-      this.standing.wake().release();
+      this.site.standing().wake().release();
       try {
         thread.join(this.settings.leaseDuration().toMillis() * 2);
       } catch (InterruptedException ex) {

@@ -1,6 +1,5 @@
 package io.election.mysql.failover.agent;
 
-import io.election.ElectionService;
 import io.election.Leadership;
 import io.election.lease.LeaseElectionService;
 import io.election.store.LeaseSettings;
@@ -10,22 +9,13 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Makes a source read-only when its duty ends, before its lease may end.
- *
- * @param name the name of the server
  */
-record Fence(
-    String name,
-    MysqlServer server,
-    ElectionService election,
-    LeaseSettings settings,
-    KillCommand kill,
-    LongSupplier clock) {
+record Fence(Site site, LeaseSettings settings, KillCommand kill) {
 
   private static final Logger log = LoggerFactory.getLogger(Fence.class);
 
@@ -43,26 +33,26 @@ record Fence(
 
   /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
   void run() {
-    long began = this.clock.getAsLong();
-    MysqlServer server = this.server.another(FENCE);
+    long began = this.site.now();
+    MysqlServer server = this.site.server().another(FENCE);
     Future<Void> fenced = VitalThread.start("fence", () -> {
       fence(server);
       return null;
     });
     // There is time while the lease is renewed, also after an operator has ended the leadership.
     if (!await(fenced, () -> {
-      long took = this.clock.getAsLong() - began;
+      long took = this.site.now() - began;
       return took < margin().toNanos()
           || (took < 2 * FENCE.toNanos() && leaseRemaining().compareTo(margin()) > 0);
     })) {
-      log.error("{} could not be made read-only in time", this.name);
+      log.error("{} could not be made read-only in time", this.site.name());
       // A server that is being shut down listens no more, but still answers its clients: it commits
       // what waits for acknowledgements.
       if (!this.kill.run()) {
-        log.error("{} will be shut down by its guard", this.name);
+        log.error("{} will be shut down by its guard", this.site.name());
         // If the server is still running, the lease is kept until the guard has acted. A paused one
         // may resume before that.
-        await(fenced, () -> this.clock.getAsLong() - this.server.guardActsBy() < 0);
+        await(fenced, () -> this.site.now() - this.site.server().guardActsBy() < 0);
       }
     }
     fenced.cancel(true);
@@ -79,7 +69,7 @@ record Fence(
       }
       return true;
     } catch (SQLException ex) {
-      log.debug("{} is not read-only", this.name, ex);
+      log.debug("{} is not read-only", this.site.name(), ex);
       return false;
     }
   }
@@ -90,20 +80,20 @@ record Fence(
    * @throws SQLException if the server accepts no connections
    */
   private void fence(MysqlServer server) throws SQLException {
-    long began = this.clock.getAsLong();
+    long began = this.site.now();
     while (true) {
       try {
         server.fence();
         log.info(
             "{} is read-only, {} ms after it began to step down as the source",
-            this.name,
-            (this.clock.getAsLong() - began) / 1_000_000);
+            this.site.name(),
+            (this.site.now() - began) / 1_000_000);
         return;
       } catch (SQLException ex) {
         if (Refusals.isRefused(ex) || Thread.currentThread().isInterrupted()) {
           throw ex;
         }
-        log.warn("{} is not read-only yet: {}", this.name, Refusals.text(ex));
+        log.warn("{} is not read-only yet: {}", this.site.name(), Refusals.text(ex));
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
       }
     }
@@ -114,7 +104,7 @@ record Fence(
    * notified again. It is before the end of the lease.
    */
   long guardMustActBy() {
-    long now = this.clock.getAsLong(); // before the remaining time is read
+    long now = this.site.now(); // before the remaining time is read
     Duration remaining = remaining();
     Duration silence = silence();
     return now + (remaining.compareTo(silence) < 0 ? remaining : silence).toNanos();
@@ -133,7 +123,7 @@ record Fence(
 
   /** Returns how long the lease still keeps other servers from becoming the source. */
   private Duration leaseRemaining() {
-    return this.election instanceof LeaseElectionService lease
+    return this.site.election() instanceof LeaseElectionService lease
         ? lease.leaseRemaining().orElse(Duration.ZERO)
         : remaining();
   }
@@ -146,7 +136,8 @@ record Fence(
 
   /** Returns whether this node leads with enough time left in its lease to fence its server. */
   boolean leads(long term) {
-    return this.election
+    return this.site
+        .election()
         .leadership()
         .filter((each) -> each.term() == term)
         .filter((each) -> each.remaining().compareTo(margin().multipliedBy(3)) > 0)
@@ -154,6 +145,6 @@ record Fence(
   }
 
   private Duration remaining() {
-    return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);
+    return this.site.election().leadership().map(Leadership::remaining).orElse(Duration.ZERO);
   }
 }

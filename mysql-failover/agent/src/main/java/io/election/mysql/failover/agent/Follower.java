@@ -4,28 +4,21 @@ import io.election.mysql.failover.agent.Link.Step;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.sql.SQLException;
 import java.util.concurrent.Future;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Makes the server a replica of the source, if it may join it. Used by the agent's thread. */
-record Follower(
-    AgentProperties properties,
-    MysqlServer server,
-    Standing standing,
-    Announcer announcer,
-    AgentState.Reference state,
-    LongSupplier clock) {
+record Follower(Site site) {
 
   private static final Logger log = LoggerFactory.getLogger(Follower.class);
 
   private Link link() {
-    return this.state.get().link();
+    return this.site.state().link();
   }
 
   private void set(Link link) {
-    this.state.change((before) -> before.with(link));
+    this.site.change((before) -> before.with(link));
   }
 
   /**
@@ -33,7 +26,7 @@ record Follower(
    */
   void stopReceiver() throws SQLException {
     set(link().stopped());
-    this.server.replication().stopReceiver();
+    this.site.server().replication().stopReceiver();
   }
 
   /**
@@ -44,7 +37,7 @@ record Follower(
    */
   @Nullable
   Status follow(Promotion source, ServerState server, Snapshot read) throws Exception {
-    Step step = link().look(this.properties, source, server, this.clock.getAsLong());
+    Step step = link().look(this.site.properties(), source, server, this.site.now());
     set(step.link());
     if (step.action() == Link.Action.ASK) {
       step = ask(source, server, read);
@@ -56,8 +49,8 @@ record Follower(
     if (step.action() == Link.Action.JOIN) {
       join(source, server, read);
     }
-    if (!step.proof().isEmpty() && !this.announcer.isWhole()) {
-      this.announcer.announce(server, Position.MAY_RECEIVE, read, step.proof());
+    if (!step.proof().isEmpty() && !this.site.announcer().isWhole()) {
+      this.site.announcer().announce(server, Position.MAY_RECEIVE, read, step.proof());
     }
     return step.status();
   }
@@ -66,35 +59,32 @@ record Follower(
    * Asks the source what it has. That may take some time, so it is abandoned if a failover begins.
    */
   private Step ask(Promotion source, ServerState server, Snapshot read) throws Exception {
-    long began = this.clock.getAsLong();
-    String address = this.properties.address(source.server());
+    long began = this.site.now();
+    String address = this.site.properties().address(source.server());
     Future<Peer> task =
-        VitalThread.start("ask-source", () -> Peer.inspect(address, this.properties));
+        VitalThread.start("ask-source", () -> Peer.inspect(address, this.site.properties()));
     try {
       while (!VitalThread.isDone(task, 10)) {
-        if (this.standing.hasOpenedSince(began)) {
+        if (this.site.standing().hasOpenedSince(began)) {
           return link().step(Link.Action.NOTHING, null); // there is no source
         }
       }
     } catch (SQLException ex) {
       return link().unanswered(source, server, Refusals.text(ex));
     }
-    return link().answered(this.properties, source, server, task.get(), read);
+    return link().answered(this.site.properties(), source, server, task.get(), read);
   }
 
   private void join(Promotion source, ServerState server, Snapshot read) throws Exception {
-    log.info(
-        "{} joins the source {} in term {}",
-        this.properties.server(),
-        source.server(),
-        source.term());
-    this.announcer.announce(server, Position.MAY_RECEIVE, read);
-    this.server
+    log.info("{} joins the source {} in term {}", this.site.name(), source.server(), source.term());
+    this.site.announcer().announce(server, Position.MAY_RECEIVE, read);
+    this.site
+        .server()
         .replication()
         .follow(
-            this.properties.address(source.server()),
-            this.properties.replicationUsername(),
-            this.properties.replicationPassword());
-    set(link().started(source, this.clock.getAsLong()));
+            this.site.properties().address(source.server()),
+            this.site.properties().replicationUsername(),
+            this.site.properties().replicationPassword());
+    set(link().started(source, this.site.now()));
   }
 }

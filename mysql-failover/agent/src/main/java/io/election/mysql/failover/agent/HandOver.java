@@ -3,7 +3,6 @@ package io.election.mysql.failover.agent;
 import static io.election.mysql.failover.agent.Accession.require;
 
 import io.election.AuditNote;
-import io.election.ElectionOperations;
 import io.election.Member;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.Registry.Snapshot;
@@ -11,18 +10,12 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Hands over from the source to another server, so that nothing is lost. */
 final class HandOver {
 
-  private final AgentProperties properties;
-  private final MysqlServer server;
-  private final Registry registry;
-  private final Announcer announcer;
-  private final ElectionOperations election;
-  private final LongSupplier clock;
+  private final Site site;
   private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
 
   record Request(String target, CompletableFuture<String> outcome) {
@@ -32,25 +25,14 @@ final class HandOver {
     }
   }
 
-  HandOver(
-      AgentProperties properties,
-      MysqlServer server,
-      Registry registry,
-      Announcer announcer,
-      ElectionOperations election,
-      LongSupplier clock) {
-    this.properties = properties;
-    this.server = server;
-    this.registry = registry;
-    this.announcer = announcer;
-    this.election = election;
-    this.clock = clock;
+  HandOver(Site site) {
+    this.site = site;
   }
 
   CompletableFuture<String> request(String target, boolean isSource) {
     Request request = new Request(target, new CompletableFuture<>());
     if (!isSource) {
-      request.refuse(this.properties.server() + " is not the source");
+      request.refuse(this.site.name() + " is not the source");
     } else if (!this.requested.compareAndSet(null, request)) {
       request.refuse("another switch-over is under way");
     }
@@ -67,7 +49,7 @@ final class HandOver {
   void refuse() {
     Request request = this.requested.getAndSet(null);
     if (request != null) {
-      request.refuse(this.properties.server() + " is no longer the source");
+      request.refuse(this.site.name() + " is no longer the source");
     }
   }
 
@@ -78,9 +60,9 @@ final class HandOver {
    */
   void execute(Request request) throws Exception {
     String server = request.target();
-    Snapshot read = this.registry.read();
+    Snapshot read = this.site.registry().read();
     Position target = read.positions().get(server);
-    Member agent = this.election.currentMembers().orElse(List.of()).stream()
+    Member agent = this.site.election().currentMembers().orElse(List.of()).stream()
         .filter((each) -> Status.isShown(each, server))
         .findFirst()
         .orElse(null);
@@ -93,19 +75,18 @@ final class HandOver {
         target.refusal().isEmpty(),
         "%s does not stand for election: %s".formatted(server, target.refusal()));
     require(read.paused().isEmpty(), "failover is paused: " + read.paused());
-    long began = this.clock.getAsLong();
+    long began = this.site.now();
     drain();
-    ServerState drained = this.server.state();
+    ServerState drained = this.site.server().state();
     awaitCaughtUp(server, drained.executed());
-    this.server.endClients();
+    this.site.server().endClients();
     // The source acknowledges nothing any more, so no other position is needed.
-    this.announcer.announce(drained, read.electionTerm(), read);
-    this.election.designate(agent.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
+    this.site.announcer().announce(drained, read.electionTerm(), read);
+    this.site.election().designate(agent.nodeId(), new AuditNote(this.site.name(), "switch-over"));
     request
         .outcome()
         .complete("%s has all transactions of %s, which was made read-only %s ms earlier"
-            .formatted(
-                server, this.properties.server(), (this.clock.getAsLong() - began) / 1_000_000));
+            .formatted(server, this.site.name(), (this.site.now() - began) / 1_000_000));
   }
 
   /**
@@ -113,22 +94,22 @@ final class HandOver {
    */
   private void drain() throws SQLException {
     try {
-      this.server.drain();
+      this.site.server().drain();
     } catch (SQLException ex) {
       throw new IllegalStateException(
           "%s could not be made read-only within a second (%s): wait for running statements and LOCK TABLES, or KILL them (performance_schema.metadata_locks)"
-              .formatted(this.properties.server(), Refusals.text(ex)),
+              .formatted(this.site.name(), Refusals.text(ex)),
           ex);
     }
   }
 
   private void awaitCaughtUp(String target, GtidSet executed) throws Exception {
-    String address = this.properties.address(target);
-    long deadline = this.clock.getAsLong() + this.properties.positionWait().toNanos();
+    String address = this.site.properties().address(target);
+    long deadline = this.site.now() + this.site.properties().positionWait().toNanos();
     while (true) {
       GtidSet caughtUp;
       try {
-        caughtUp = Peer.inspect(address, this.properties).executed();
+        caughtUp = Peer.inspect(address, this.site.properties()).executed();
       } catch (SQLException ex) {
         throw new IllegalStateException(
             "the target %s does not answer at %s: %s".formatted(target, address, Refusals.text(ex)),
@@ -138,9 +119,10 @@ final class HandOver {
         return;
       }
       require(
-          this.clock.getAsLong() - deadline < 0,
+          this.site.now() - deadline < 0,
           "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
-              .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
+              .formatted(
+                  target, this.site.properties().positionWait(), executed.subtract(caughtUp)));
     }
   }
 }

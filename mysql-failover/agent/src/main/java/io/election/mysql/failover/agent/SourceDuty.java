@@ -2,7 +2,6 @@ package io.election.mysql.failover.agent;
 
 import static io.election.mysql.failover.agent.Accession.require;
 
-import io.election.ElectionOperations;
 import io.election.LeaderOnly;
 import io.election.Leadership;
 import io.election.mysql.failover.agent.AgentState.Duty;
@@ -15,7 +14,6 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,14 +38,7 @@ class SourceDuty {
   /** The time limit for each statement of a check of the source. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
-  private final AgentProperties properties;
-  private final MysqlServer server;
-  private final Registry registry;
-  private final Standing standing;
-  private final Announcer announcer;
-  private final AgentState.Reference state;
-  private final ElectionOperations election;
-  private final LongSupplier clock;
+  private final Site site;
   private final Fence fence;
   private final HandOver handOver;
   private final Accession accession;
@@ -60,45 +51,24 @@ class SourceDuty {
    */
   private record End(String reason, boolean drained) {}
 
-  SourceDuty(
-      AgentProperties properties,
-      MysqlServer server,
-      Registry registry,
-      Standing standing,
-      Announcer announcer,
-      AgentState.Reference state,
-      ElectionOperations election,
-      LeaseSettings settings,
-      LongSupplier clock) {
-    this.properties = properties;
-    this.server = server;
-    this.registry = registry;
-    this.standing = standing;
-    this.announcer = announcer;
-    this.state = state;
-    this.election = election;
-    this.clock = clock;
-    this.handOver = new HandOver(properties, server, registry, announcer, election, clock);
-    KillCommand kill = new KillCommand(properties.killServer(), Duration.ofSeconds(2));
-    this.fence = new Fence(properties.server(), server, election, settings, kill, clock);
-    this.accession =
-        new Accession(properties, server, registry, standing, announcer, this.fence, clock);
-  }
-
-  private void show(Status status) {
-    this.state.change((before) -> before.with(status));
+  SourceDuty(Site site, LeaseSettings settings) {
+    this.site = site;
+    this.handOver = new HandOver(site);
+    KillCommand kill = new KillCommand(site.properties().killServer(), Duration.ofSeconds(2));
+    this.fence = new Fence(site, settings, kill);
+    this.accession = new Accession(site, this.fence);
   }
 
   private Duty duty() {
-    return this.state.get().duty();
+    return this.site.state().duty();
   }
 
   private void set(Duty duty) {
-    this.state.change((before) -> before.with(duty));
+    this.site.change((before) -> before.with(duty));
   }
 
   private boolean isOpen() {
-    return OPEN.equals(this.state.get().status());
+    return OPEN.equals(this.site.state().status());
   }
 
   /**
@@ -121,56 +91,57 @@ class SourceDuty {
    */
   @LeaderOnly
   public void serve() {
-    Leadership leadership = this.election.leadership().orElse(null);
+    Leadership leadership = this.site.election().leadership().orElse(null);
     if (leadership == null) {
       return;
     }
     this.ends.drainPermits();
     boolean drained = false;
     this.handOver.refuse(); // a request that came when the last duty ended
-    show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));
+    this.site.show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));
     try {
-      long began = this.clock.getAsLong();
+      long began = this.site.now();
       Promotion promotion = this.accession.promote(leadership.term());
-      show(OPEN);
-      set(new Duty("", null, this.clock.getAsLong()));
+      this.site.show(OPEN);
+      set(new Duty("", null, this.site.now()));
       log.info(
           "{} is the source in term {}, {} ms after it was elected",
-          this.properties.server(),
+          this.site.name(),
           promotion.term(),
-          (this.clock.getAsLong() - began) / 1_000_000);
+          (this.site.now() - began) / 1_000_000);
       End end = hold(promotion);
       drained = end.drained();
-      log.info("{} is no longer the source: {}", this.properties.server(), end.reason());
+      log.info("{} is no longer the source: {}", this.site.name(), end.reason());
     } catch (Exception ex) {
       set(duty().with(Refusals.text(ex)));
-      log.error("{} gives up the leadership", this.properties.server(), ex);
+      log.error("{} gives up the leadership", this.site.name(), ex);
     } finally {
-      show(new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0));
+      this.site.show(
+          new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0));
       this.handOver.refuse();
       if (!drained) {
         this.fence.run();
       }
-      this.server.close(); // the next connection has the usual patience
+      this.site.server().close(); // the next connection has the usual patience
       set(duty().end());
-      this.standing.stand(null);
-      if (this.election.isLeader()) {
-        this.election.lostLeader();
+      this.site.standing().stand(null);
+      if (this.site.election().isLeader()) {
+        this.site.election().lostLeader();
       }
     }
   }
 
   /** Waits until this server must stop being the source, and returns the reason. */
   private End hold(Promotion promoted) throws Exception {
-    this.server.answerWithin(LOOK);
-    try (Probe probe = new Probe(this.server.another(Probe.PATIENCE), this.clock)) {
+    this.site.server().answerWithin(LOOK);
+    try (Probe probe = new Probe(this.site.server().another(Probe.PATIENCE), this.site.clock())) {
       return hold(promoted, probe);
     }
   }
 
   private End hold(Promotion promoted, Probe probe) throws Exception {
     Promotion promotion = promoted;
-    long looked = this.clock.getAsLong();
+    long looked = this.site.now();
     while (!this.ends.tryAcquire(INTERVAL_NANOS / 10, TimeUnit.NANOSECONDS)) {
       if (!this.fence.leads(promotion.electionTerm())) {
         return new End("its agent no longer leads, or could not renew its lease in time", false);
@@ -186,17 +157,16 @@ class SourceDuty {
           this.handOver.refuse();
         }
       }
-      if (this.clock.getAsLong() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
+      if (this.site.now() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
         int before = duty().acknowledging();
         try {
           if (!inspect(promotion)) {
             return new End("its read-only setting was changed by someone else", false);
           }
-          looked = this.clock.getAsLong();
+          looked = this.site.now();
         } catch (SQLException ex) {
           // Tries again at once, unless the server no longer listens.
-          if (Refusals.isGone(ex)
-              || this.clock.getAsLong() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
+          if (Refusals.isGone(ex) || this.site.now() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
             throw ex;
           }
         }
@@ -224,20 +194,20 @@ class SourceDuty {
     }
     Snapshot read;
     try {
-      read = this.registry.read();
-      long now = this.clock.getAsLong();
-      this.state.change((before) -> before.with(before.seen().see(read, now)));
-      this.announcer.announce(server, Position.MAY_RECEIVE, read);
-      this.standing.rehearse(read, this.election.members());
+      read = this.site.registry().read();
+      long now = this.site.now();
+      this.site.change((before) -> before.with(before.seen().see(read, now)));
+      this.site.announcer().announce(server, Position.MAY_RECEIVE, read);
+      this.site.standing().rehearse(read, this.site.election().members());
     } catch (LeaseStoreException ex) {
       return promotion; // without etcd, the lease ends the duty
     }
-    Promotion grown =
-        promotion.with(promotion.membersAmong(this.properties, read.positions(), server.uuid()));
+    Promotion grown = promotion.with(
+        promotion.membersAmong(this.site.properties(), read.positions(), server.uuid()));
     if (grown.equals(promotion)) {
       return promotion;
     }
-    require(this.registry.record(grown), "another agent leads");
+    require(this.site.registry().record(grown), "another agent leads");
     log.info("The members of the set are now {}", grown.members());
     return grown;
   }
@@ -245,7 +215,7 @@ class SourceDuty {
   /** Returns whether the guard may act soon, because the lease could not be renewed for a while. */
   private boolean mayGuardActSoon() {
     return isOpen()
-        && this.server.guardActsBy() - this.clock.getAsLong()
+        && this.site.server().guardActsBy() - this.site.now()
             < this.fence.silence().toNanos() / 2;
   }
 
@@ -258,8 +228,10 @@ class SourceDuty {
         : "is still the source but does not accept writes yet: see GET /check";
     try {
       // The position may be final already.
-      ServerState server = this.server.state();
-      this.announcer.announce(server, Position.MAY_RECEIVE, this.registry.read());
+      ServerState server = this.site.server().state();
+      this.site
+          .announcer()
+          .announce(server, Position.MAY_RECEIVE, this.site.registry().read());
       if (open && server.readOnly()) {
         this.accession.open(promotion);
       }
@@ -268,8 +240,7 @@ class SourceDuty {
           "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
       throw ex;
     } finally {
-      request.refuse(
-          "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), outcome));
+      request.refuse("%s. %s %s".formatted(Refusals.text(failure), this.site.name(), outcome));
     }
   }
 
@@ -282,36 +253,31 @@ class SourceDuty {
    */
   private boolean inspect(Promotion promotion) throws SQLException {
     boolean open = isOpen();
-    ServerState server =
-        open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
+    ServerState server = open
+        ? this.site.server().stateAndServe(this.fence.guardMustActBy())
+        : this.site.server().state();
     require(
-        !open || !this.server.guardStandsStill(),
+        !open || !this.site.server().guardStandsStill(),
         "its guard does not count: event_scheduler was off, the guard was killed, or the wall clock was set back");
     int needed = promotion.acknowledging();
     require(server.otherAgent().isEmpty(), server.otherAgent());
     String broken =
         open ? server.settings().brokenBy(needed) : server.settings().unfit();
     require(broken.isEmpty(), "what its promise rests on was changed: " + broken);
-    long now = this.clock.getAsLong();
+    long now = this.site.now();
     boolean enough =
-        server.acknowledging() >= needed || !this.state.get().seen().paused().isEmpty();
+        server.acknowledging() >= needed || !this.site.state().seen().paused().isEmpty();
     long acknowledgedAt = enough ? now : duty().acknowledgedAt();
     if (open && now - acknowledgedAt > UNACKNOWLEDGED_NANOS) {
-      log.warn(
-          "{} accepts no writes until {} replicas acknowledge; {} do",
-          this.properties.server(),
-          needed,
-          server.acknowledging());
-      this.server.closeForWrites();
-      server = this.server.state();
+      this.site.server().closeForWrites();
+      server = this.site.server().state();
       open = false;
     } else if (!open && enough) {
-      log.info("{} accepts writes again", this.properties.server());
       this.accession.open(promotion);
-      server = this.server.stateAndServe(this.fence.guardMustActBy());
+      server = this.site.server().stateAndServe(this.fence.guardMustActBy());
       open = true;
     }
-    show(
+    this.site.show(
         open
             ? OPEN
             : new Status(

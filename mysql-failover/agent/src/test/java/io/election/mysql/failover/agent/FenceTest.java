@@ -9,7 +9,7 @@ import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
-import io.election.ElectionService;
+import io.election.ElectionOperations;
 import io.election.Leadership;
 import io.election.lease.LeaseElectionService;
 import io.election.store.LeaseSettings;
@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -37,8 +38,20 @@ class FenceTest {
   private final LeaseElectionService election = mock();
   private final KillCommand kill = mock();
 
-  private final Fence fence = new Fence(
-      "a", this.server, this.election, SourceDutyTest.SETTINGS, this.kill, System::nanoTime);
+  private final Fence fence = fence(this.election, SourceDutyTest.SETTINGS, System::nanoTime);
+
+  private Fence fence(ElectionOperations election, LeaseSettings settings, LongSupplier clock) {
+    Site site = new Site(
+        CandidacyTest.properties("a", "a", "b"),
+        this.server,
+        mock(),
+        mock(),
+        mock(),
+        election,
+        new AgentState.Reference(0),
+        clock);
+    return new Fence(site, settings, this.kill);
+  }
 
   /** The server takes longer to become read-only than the margin, a tenth of the lease. */
   @BeforeEach
@@ -96,9 +109,8 @@ class FenceTest {
   }
 
   /** Reads a clock that moves by 50 ms with each reading. */
-  private Fence moving(AtomicLong clock, ElectionService election, LeaseSettings settings) {
-    return new Fence(
-        "a", this.server, election, settings, this.kill, () -> clock.getAndAdd(50_000_000));
+  private Fence moving(AtomicLong clock, ElectionOperations election, LeaseSettings settings) {
+    return fence(election, settings, () -> clock.getAndAdd(50_000_000));
   }
 
   private void hang() throws SQLException {
@@ -136,7 +148,7 @@ class FenceTest {
   /** Another kind of election says only how long the node leads. */
   @Test
   void aServerThatHangsIsKilledAtOnceWhenTheLeaseMayEnd() throws Exception {
-    ElectionService other = mock();
+    ElectionOperations other = mock();
     when(other.leadership()).thenReturn(leadership(1, 500));
     hang();
     AtomicLong clock = new AtomicLong();
@@ -180,8 +192,7 @@ class FenceTest {
   /** It must have acted before the lease ends, and soon enough if its agent dies. */
   @Test
   void theGuardActsBeforeTheLeaseEnds() {
-    Fence fence =
-        new Fence("a", this.server, this.election, SourceDutyTest.SETTINGS, this.kill, () -> 1_000);
+    Fence fence = fence(this.election, SourceDutyTest.SETTINGS, () -> 1_000);
     when(this.election.leadership()).thenReturn(leadership(1, 3_749));
     assertThat(fence.guardMustActBy()).isEqualTo(1_000 + 3_749_000_000L);
     when(this.election.leadership()).thenReturn(leadership(1, 5_000));

@@ -40,15 +40,16 @@ class SourceDutyTest {
   @Test
   void nobodyIsPromotedWithoutADecisionToStand() throws Exception {
     SourceDuty duty = new SourceDuty(
-        CandidacyTest.properties("b", "a", "b"),
-        this.server,
-        this.registry,
-        this.standing,
-        mock(),
-        this.state,
-        this.election,
-        SETTINGS,
-        () -> 0);
+        new Site(
+            CandidacyTest.properties("b", "a", "b"),
+            this.server,
+            this.registry,
+            mock(),
+            this.standing,
+            this.election,
+            this.state,
+            () -> 0),
+        SETTINGS);
     when(this.server.another(any())).thenReturn(this.server);
     when(this.election.isLeader()).thenReturn(true);
     when(this.election.leadership())

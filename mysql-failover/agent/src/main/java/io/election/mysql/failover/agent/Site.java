@@ -1,0 +1,52 @@
+package io.election.mysql.failover.agent;
+
+import io.election.ElectionOperations;
+import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * A server and its agent: what the agent's duties need.
+ *
+ * @param clock reads the monotonic clock in nanoseconds
+ */
+record Site(
+    AgentProperties properties,
+    MysqlServer server,
+    Registry registry,
+    Announcer announcer,
+    Standing standing,
+    ElectionOperations election,
+    AgentState.Reference reference,
+    LongSupplier clock) {
+
+  private static final Logger log = LoggerFactory.getLogger(Site.class);
+
+  String name() {
+    return this.properties.server();
+  }
+
+  long now() {
+    return this.clock.getAsLong();
+  }
+
+  AgentState state() {
+    return this.reference.get();
+  }
+
+  AgentState change(UnaryOperator<AgentState> step) {
+    return this.reference.change(step);
+  }
+
+  void show(Status status) {
+    Status before = state().status();
+    change((state) -> state.with(status));
+    if (before.role() != status.role() || !before.reason().equals(status.reason())) {
+      String reason = status.reason().isEmpty() ? "" : ": " + status.reason();
+      log.atLevel(status.isOut() ? Level.WARN : Level.INFO)
+          .log("{} is {}{}", name(), status.role(), reason);
+    }
+  }
+}
