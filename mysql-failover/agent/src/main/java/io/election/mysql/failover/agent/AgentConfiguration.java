@@ -5,7 +5,6 @@ import io.election.autoconfigure.settings.ElectionProperties;
 import io.election.etcd.EtcdFence;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -37,15 +36,6 @@ class AgentConfiguration {
   @Bean
   AgentState.Reference agentState(LongSupplier clock) {
     return new AgentState.Reference(clock.getAsLong());
-  }
-
-  @Bean
-  Announcer announcer(
-      AgentProperties properties,
-      Registry registry,
-      AgentState.Reference state,
-      LongSupplier clock) {
-    return new Announcer(properties, UUID.randomUUID().toString(), registry, state, clock);
   }
 
   @Bean

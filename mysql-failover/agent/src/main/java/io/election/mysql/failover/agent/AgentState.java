@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.agent.Candidacy.Decision;
 import io.election.mysql.failover.agent.Registry.Snapshot;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,9 @@ record AgentState(
 
   /** The reference. Thread-safe. */
   static final class Reference {
+
+    /** A random number of this agent. */
+    final String agent = UUID.randomUUID().toString();
 
     private volatile AgentState state;
 

@@ -11,15 +11,9 @@ import java.util.function.LongSupplier;
 
 /**
  * Says what is proven of a server, and publishes it. Used by the agent's thread.
- *
- * @param agent a random number of this agent
  */
 record Announcer(
-    AgentProperties properties,
-    String agent,
-    Registry registry,
-    AgentState.Reference state,
-    LongSupplier clock) {
+    AgentProperties properties, Registry registry, AgentState.Reference state, LongSupplier clock) {
 
   /** How often a position is published of which only the transactions have changed. */
   private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -54,14 +48,15 @@ record Announcer(
   Facts announce(ServerState server, long finalIn, Snapshot read, GtidSet proven)
       throws LeaseStoreException {
     Told told = this.state.get().told();
-    Facts facts = facts(this.properties, this.agent, proven, told != null, server, finalIn, read);
+    Facts facts =
+        facts(this.properties, this.state.agent, proven, told != null, server, finalIn, read);
     Position next = facts.position();
     Position known = read.positions().get(next.server());
     long now = this.clock.getAsLong();
     boolean isKnown = told != null
         && told.position().saysTheSameAs(next)
         && known != null
-        && known.agent().equals(this.agent)
+        && known.agent().equals(this.state.agent)
         && (told.position().equals(next)
             || (now - told.at() < INTERVAL_NANOS && next.finalIn() == Position.MAY_RECEIVE));
     if (facts.mayCount() && !isKnown) {

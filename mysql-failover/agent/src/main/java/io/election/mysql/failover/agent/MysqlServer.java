@@ -254,7 +254,7 @@ final class MysqlServer implements AutoCloseable {
     fenceWithoutAcknowledgements();
     this.connection.execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
     // Replicas that connected earlier would never acknowledge.
-    this.connection.kill(REPLICAS);
+    this.connection.kill(this.connection.query(REPLICAS));
   }
 
   /** Returns when, by the monotonic clock, the guard has acted if it is not notified again. */
@@ -274,7 +274,7 @@ final class MysqlServer implements AutoCloseable {
     try {
       this.connection.execute(
           "SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
-      this.connection.kill(GUARDS);
+      this.connection.kill(this.connection.query(GUARDS));
     } finally {
       this.connection.answerWithin(usual);
     }
@@ -327,13 +327,13 @@ final class MysqlServer implements AutoCloseable {
     } finally {
       door.abort(); // a request that is still waiting is still executed
     }
-    this.connection.kill(GUARDS);
+    this.connection.kill(this.connection.query(GUARDS));
     endClients(); // those that have connected meanwhile
   }
 
   /** Ends all connections except those of the server itself and of replicas. */
   void endClients() throws SQLException {
-    this.connection.kill(CLIENTS);
+    this.connection.kill(this.connection.query(CLIENTS));
   }
 
   void abort() {

@@ -6,6 +6,7 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Map;
 import java.util.Properties;
 
 /**
@@ -34,12 +35,18 @@ record Peer(
    */
   static Peer inspect(String address, AgentProperties properties) throws SQLException {
     Properties login = new Properties();
-    login.setProperty("user", properties.replicationUsername());
-    login.setProperty("password", properties.replicationPassword());
-    login.setProperty("connectTimeout", "1000");
-    login.setProperty("socketTimeout", "1000");
-    properties.tls().configure(login);
-    try (Connection connection = connect(address, login);
+    login.putAll(Map.of(
+        "user",
+        properties.replicationUsername(),
+        "password",
+        properties.replicationPassword(),
+        "connectTimeout",
+        "1000",
+        "socketTimeout",
+        "1000"));
+    login.putAll(properties.tls().ofDriver());
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:mysql://%s/".formatted(address), login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
             // A transaction that commits between the reads of both GTID columns is in the second
@@ -59,18 +66,6 @@ record Peer(
           committing(row.getString(2)),
           row.getBoolean(4),
           row.getBoolean(5));
-    }
-  }
-
-  private static Connection connect(String address, Properties login) throws SQLException {
-    try {
-      return DriverManager.getConnection("jdbc:mysql://%s/".formatted(address), login);
-    } catch (SQLException ex) {
-      throw Refusals.explain(
-          ex,
-          address,
-          login.getProperty("user"),
-          "as.failover.replication-username and -password, which are the same at all agents,");
     }
   }
 

@@ -11,12 +11,11 @@ import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.TxnRequest;
-import io.etcd.jetcd.api.TxnResponse;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -65,25 +64,26 @@ final class Registry implements AutoCloseable {
    * @throws IllegalArgumentException if the record was overwritten with something else
    */
   Snapshot read() throws LeaseStoreException {
-    RangeRequest.Builder all = RangeRequest.newBuilder()
-        .setKey(bytes(this.positions))
-        .setRangeEnd(bytes(this.positions.replaceAll("/$", "0"))); // '0' follows '/'
-    TxnResponse read = this.fence.send(TxnRequest.newBuilder()
-        .addSuccess(range(RangeRequest.newBuilder().setKey(bytes(this.record))))
-        .addSuccess(range(all))
-        .addSuccess(range(RangeRequest.newBuilder().setKey(bytes(this.pause))))
-        .build());
+    RequestOp all = RequestOp.newBuilder()
+        .setRequestRange(RangeRequest.newBuilder()
+            .setKey(bytes(this.record))
+            .setRangeEnd(bytes(this.record + "0"))) // '0' follows '/'
+        .build();
+    Map<String, String> read = new TreeMap<>();
+    this.fence
+        .send(TxnRequest.newBuilder().addSuccess(all).build())
+        .getResponses(0)
+        .getResponseRange()
+        .getKvsList()
+        .forEach(
+            (found) -> read.put(found.getKey().toStringUtf8(), found.getValue().toStringUtf8()));
     return new Snapshot(
-        texts(read, 0).map(Promotion::parse).findFirst(),
-        texts(read, 1)
-            .flatMap((text) -> Position.parse(text).stream())
+        Optional.ofNullable(read.get(this.record)).map(Promotion::parse),
+        read.entrySet().stream()
+            .filter((each) -> each.getKey().startsWith(this.positions))
+            .flatMap((each) -> Position.parse(each.getValue()).stream())
             .collect(Collectors.toMap(Position::server, Function.identity())),
-        texts(read, 2).findFirst().orElse(""));
-  }
-
-  private static Stream<String> texts(TxnResponse read, int index) {
-    return read.getResponses(index).getResponseRange().getKvsList().stream()
-        .map((found) -> found.getValue().toStringUtf8());
+        read.getOrDefault(this.pause, ""));
   }
 
   /**
@@ -161,10 +161,6 @@ final class Registry implements AutoCloseable {
     return RequestOp.newBuilder()
         .setRequestPut(PutRequest.newBuilder().setKey(bytes(key)).setValue(bytes(value)))
         .build();
-  }
-
-  private static RequestOp range(RangeRequest.Builder range) {
-    return RequestOp.newBuilder().setRequestRange(range).build();
   }
 
   private static ByteString bytes(String text) {

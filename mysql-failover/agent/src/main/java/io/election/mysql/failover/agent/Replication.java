@@ -64,7 +64,7 @@ record Replication(ServerConnection connection, Tls tls, LongSupplier clock) {
    */
   private void stop() throws SQLException {
     stopReceiver();
-    if (this.connection.kill(APPLYING)) {
+    if (this.connection.kill(this.connection.query(APPLYING))) {
       // If the applier were stopped before it notices the end of the thread, MySQL would still
       // wait.
       long deadline = this.clock.getAsLong() + this.connection.patience().toNanos();
@@ -112,7 +112,7 @@ record Replication(ServerConnection connection, Tls tls, LongSupplier clock) {
     // most cannot, since they would hold up the clone.
     this.connection.execute(Preconditions.setting(1));
     this.connection.execute("SET GLOBAL transaction_read_only = ON");
-    this.connection.kill(MysqlServer.CLIENTS);
+    this.connection.kill(this.connection.query(MysqlServer.CLIENTS));
     this.connection.execute("SET GLOBAL super_read_only = OFF");
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {

@@ -8,6 +8,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 
@@ -96,11 +97,6 @@ final class ServerConnection implements AutoCloseable {
     }
   }
 
-  /** Kills the connections that a query finds, and returns whether there were any. */
-  boolean kill(String which) throws SQLException {
-    return kill(query(which));
-  }
-
   /** Kills connections, and returns whether there were any. */
   boolean kill(List<String> connections) throws SQLException {
     for (String each : connections) {
@@ -125,11 +121,7 @@ final class ServerConnection implements AutoCloseable {
   Connection get() throws SQLException {
     Connection connection = this.connection;
     if (connection == null) {
-      try {
-        connection = DriverManager.getConnection(this.url, login());
-      } catch (SQLException ex) {
-        throw Refusals.explain(ex, this.url, this.user, "as.failover.username and .password");
-      }
+      connection = DriverManager.getConnection(this.url, login());
       this.connection = connection;
     }
     if (this.aborted) {
@@ -141,31 +133,28 @@ final class ServerConnection implements AutoCloseable {
 
   private Properties login() {
     Properties login = new Properties();
-    login.setProperty("user", this.user);
-    login.setProperty("password", this.password);
-    login.setProperty("connectTimeout", "1000");
-    login.setProperty("socketTimeout", Long.toString(this.patience.toMillis()));
-    login.setProperty("allowMultiQueries", "true");
     // The agent's statements are not replicated, unless it enables that. The guard counts in the
     // time zone in which it was created: one without an hour that comes twice.
-    login.setProperty(
+    login.putAll(Map.of(
+        "user",
+        this.user,
+        "password",
+        this.password,
+        "connectTimeout",
+        "1000",
+        "socketTimeout",
+        Long.toString(this.patience.toMillis()),
+        "allowMultiQueries",
+        "true",
         "sessionVariables",
-        "sql_log_bin=0,time_zone='+00:00',transaction_read_only=0,group_concat_max_len=1000000");
+        "sql_log_bin=0,time_zone='+00:00',transaction_read_only=0,group_concat_max_len=1000000"));
     return login;
   }
 
   /** Closes the connection at once and for good, even while another thread waits for an answer. */
   void abort() {
     this.aborted = true;
-    Connection connection = this.connection;
-    this.connection = null;
-    if (connection != null) {
-      try {
-        connection.abort(Runnable::run);
-      } catch (SQLException ex) {
-        // It is given up.
-      }
-    }
+    close();
   }
 
   @Override
@@ -174,7 +163,11 @@ final class ServerConnection implements AutoCloseable {
     this.connection = null;
     if (connection != null) {
       try {
-        connection.close();
+        if (this.aborted) {
+          connection.abort(Runnable::run);
+        } else {
+          connection.close();
+        }
       } catch (SQLException ex) {
         // It is given up.
       }

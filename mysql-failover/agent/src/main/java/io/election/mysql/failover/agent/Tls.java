@@ -8,7 +8,6 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -37,21 +36,22 @@ record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
   /** The authorities as the driver reads them, by their file. */
   private static final Map<Path, String> STORES = new ConcurrentHashMap<>();
 
-  void configure(Properties login) {
-    switch (this.mode) {
-      case OFF -> {
-        login.setProperty("sslMode", "DISABLED");
-        login.setProperty("allowPublicKeyRetrieval", "true");
-      }
-      case REQUIRED -> login.setProperty("sslMode", "REQUIRED");
-      case VERIFY -> {
-        login.setProperty("sslMode", "VERIFY_IDENTITY");
-        login.setProperty(
-            "trustCertificateKeyStoreUrl", STORES.computeIfAbsent(authorities(), Tls::store));
-        login.setProperty("trustCertificateKeyStoreType", "PKCS12");
-        login.setProperty("trustCertificateKeyStorePassword", STORE_PASSWORD);
-      }
-    }
+  /** Returns the properties of the driver. */
+  Map<String, String> ofDriver() {
+    return switch (this.mode) {
+      case OFF -> Map.of("sslMode", "DISABLED", "allowPublicKeyRetrieval", "true");
+      case REQUIRED -> Map.of("sslMode", "REQUIRED");
+      case VERIFY ->
+        Map.of(
+            "sslMode",
+            "VERIFY_IDENTITY",
+            "trustCertificateKeyStoreUrl",
+            STORES.computeIfAbsent(authorities(), Tls::store),
+            "trustCertificateKeyStoreType",
+            "PKCS12",
+            "trustCertificateKeyStorePassword",
+            STORE_PASSWORD);
+    };
   }
 
   String ofReplication() {
@@ -70,9 +70,7 @@ record Tls(@DefaultValue("required") Mode mode, @Nullable Path ca) {
 
   /** Returns the file with the authorities, for a server; empty if it verifies nothing. */
   String ofServer() {
-    return this.mode == Mode.VERIFY
-        ? authorities().toString().replace("\\", "\\\\").replace("'", "''")
-        : "";
+    return this.mode == Mode.VERIFY ? ServerConnection.literal(authorities().toString()) : "";
   }
 
   private Path authorities() {

@@ -35,7 +35,6 @@ class AnnouncerTest {
   private Announcer announcer(String server) {
     return new Announcer(
         CandidacyTest.properties(server, "a", "b", "c"),
-        "agent-of-" + server,
         this.registry,
         new AgentState.Reference(0),
         () -> this.now);
