@@ -95,7 +95,6 @@ final class Agent implements SmartLifecycle {
       }
     }
     this.site.server().close();
-    this.site.registry().close();
   }
 
   /**

@@ -1,31 +1,32 @@
 package io.election.mysql.failover.agent;
 
-import io.election.ElectionService;
 import io.election.autoconfigure.settings.ElectionProperties;
-import io.election.etcd.EtcdFence;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
-import org.springframework.core.env.Environment;
 
 @Configuration(proxyBeanMethods = false)
-@Import({Agent.class, AgentMetrics.class, CommandPort.class, FirstRecord.class, SourceDuty.class})
+@Import({
+  Agent.class,
+  AgentMetrics.class,
+  Announcer.class,
+  CommandPort.class,
+  FirstRecord.class,
+  Registry.class,
+  Site.class,
+  SourceDuty.class
+})
 class AgentConfiguration {
 
   private static final String ADDRESS = "[\\w.-]+:\\d+";
-
-  private static final String SERVER = "as.failover.server";
-
-  private static final String ALGORITHM = "as.election.algorithm";
 
   /** Reads the monotonic clock in nanoseconds. */
   @Bean
@@ -52,7 +53,7 @@ class AgentConfiguration {
     Map<String, String> servers = properties.servers();
     require(
         servers.containsKey(properties.server()),
-        SERVER,
+        "as.failover.server",
         properties.server(),
         "it must be one of as.failover.servers, which are " + servers.keySet());
     require(
@@ -88,17 +89,6 @@ class AgentConfiguration {
   MysqlServer mysqlServer(AgentProperties properties, LongSupplier clock) {
     return new MysqlServer(
         properties.url(), properties.username(), properties.password(), properties.tls(), clock);
-  }
-
-  @Bean(destroyMethod = "")
-  Registry registry(
-      ElectionService election, ObjectProvider<EtcdFence> etcd, Environment settings) {
-    EtcdFence fence = etcd.getIfAvailable();
-    if (fence == null) {
-      throw new InvalidConfigurationPropertyValueException(
-          ALGORITHM, settings.getProperty(ALGORITHM), "the agents elect over Etcd alone");
-    }
-    return new Registry(fence, election);
   }
 
   /** Down while the server may not join the source, or does not answer. */

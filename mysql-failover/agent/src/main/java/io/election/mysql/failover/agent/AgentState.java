@@ -12,13 +12,7 @@ import org.jspecify.annotations.Nullable;
  * elector's thread replaces {@link Ballot#asked} alone. Instants are readings of the monotonic
  * clock.
  *
- * @param status what the agent shows of its server
- * @param seen what it has seen of the election
- * @param ballot what it tells the elector
- * @param link the link of its server to a source
  * @param told the position that it has published; {@code null} if it has published none
- * @param duty its server as a source
- * @param rehearsal whether a failover would work
  */
 record AgentState(
     Status status,
@@ -100,7 +94,6 @@ record AgentState(
   /**
    * What was seen of the election.
    *
-   * @param read what was last read from etcd; {@code null} before that
    * @param promotedAt when another promotion was seen last
    * @param openTerm the election term of the last promotion when the election last was not open
    */
@@ -126,7 +119,6 @@ record AgentState(
    *
    * @param stand what to decide by; {@code null} if the server's position is not final or not known
    * @param askedAt when the election was last open to this node
-   * @param decision the last decision; {@code null} if the server was not ready
    */
   record Ballot(
       @Nullable Stand stand, long askedAt, @Nullable Decision decision) {

@@ -19,7 +19,6 @@ import java.util.stream.Stream;
  * Decides whether a server stands for election, from what its agent has read. Has no state and no
  * clock.
  *
- * @param servers the names of all servers of the set, as this agent knows them
  * @param patience how long to wait for the positions of all servers
  * @param holdBack how much longer to wait for each server that goes first
  */
@@ -28,7 +27,6 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
   /**
    * A decision.
    *
-   * @param turn whether the server stands
    * @param passedOver the fresher servers that did not stand while this one held back
    */
   record Decision(Turn turn, Set<String> passedOver) {
@@ -42,7 +40,6 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
    * Decides before the election.
    *
    * @param own the server's position, which is final
-   * @param openFor for how long the election has been open
    */
   Decision decide(Snapshot read, Position own, Duration openFor) {
     return decide(read, own, openFor, this.servers);

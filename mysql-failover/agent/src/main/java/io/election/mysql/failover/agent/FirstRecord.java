@@ -15,7 +15,6 @@ record FirstRecord(AgentProperties properties, Registry registry) {
   /**
    * Writes the first record of a set: this server has all data, and becomes its first source.
    *
-   * @param acknowledging the number of replicas that acknowledge each transaction
    * @throws IllegalStateException if there is a record, or the server cannot be the first source
    */
   void write(int acknowledging) throws LeaseStoreException {

@@ -122,7 +122,6 @@ final class Guard {
    *
    * @param micros the expression for the microseconds until the guard has acted if it is not
    *     notified
-   * @param clients the query for the connections that the guard ends
    */
   String opening(String micros, String clients) {
     return String.join(

@@ -14,7 +14,6 @@ import org.jspecify.annotations.Nullable;
  *
  * @param source the promotion that it follows; {@code null} if it was not started, or was stopped by
  *     this agent
- * @param since when it was last started
  * @param connected whether it was connected at the last look, or was just started
  * @param failure why it stopped with an error; empty if it has connected since
  * @param asked {@code null} if the source was not asked since the server began to follow
@@ -40,7 +39,6 @@ record Link(
    * relay log, it has all that it ever acknowledged.
    *
    * @param proof a transaction that the relay log had, and that was executed; empty if there was none
-   * @param sourceHad the transactions that the source had
    * @param own the transactions that the server had written itself
    */
   record Asked(GtidSet proof, GtidSet sourceHad, GtidSet own) {
@@ -66,7 +64,6 @@ record Link(
   /**
    * The next step.
    *
-   * @param link the link before the action
    * @param status what to show; {@code null} if nothing has changed
    * @param proof the proof that the server has caught up; empty if it has not
    */

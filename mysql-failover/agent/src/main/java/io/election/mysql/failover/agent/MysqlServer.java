@@ -72,8 +72,6 @@ final class MysqlServer implements AutoCloseable {
   private long managed;
 
   /**
-   * @param tls the security of its connections to other servers
-   * @param clock reads the monotonic clock in nanoseconds
    */
   MysqlServer(String url, String user, String password, Tls tls, LongSupplier clock) {
     this(new ServerConnection(url, user, password, PATIENCE), tls, clock);
@@ -165,11 +163,7 @@ final class MysqlServer implements AutoCloseable {
     return this.guard.standsStill();
   }
 
-  /**
-   * Returns the same server, for another thread.
-   *
-   * @param patience the time limit for each answer
-   */
+  /** Returns the same server, for another thread. */
   MysqlServer another(Duration patience) {
     return new MysqlServer(this.connection.another(patience), this.tls, this.clock);
   }

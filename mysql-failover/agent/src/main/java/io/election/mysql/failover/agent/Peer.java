@@ -12,13 +12,8 @@ import java.util.Properties;
 /**
  * Another server, as seen by the replication user.
  *
- * @param uuid its {@code server_uuid}
- * @param id its {@code server_id}
- * @param executed the transactions that it has executed
  * @param committing the transactions that it is about to commit: they are in its binary log, and
  *     perhaps on replicas, and wait for acknowledgements
- * @param readOnly whether ordinary users cannot write to it
- * @param asksToAcknowledge whether it asks connecting replicas to acknowledge
  */
 record Peer(
     String uuid,
@@ -28,11 +23,7 @@ record Peer(
     boolean readOnly,
     boolean asksToAcknowledge) {
 
-  /**
-   * Queries a server, for two seconds at most.
-   *
-   * @param address the address of the server, {@code host:port}
-   */
+  /** Queries a server, for two seconds at most. */
   static Peer inspect(String address, AgentProperties properties) throws SQLException {
     Properties login = new Properties();
     login.putAll(Map.of(

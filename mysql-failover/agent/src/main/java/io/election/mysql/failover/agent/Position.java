@@ -8,15 +8,10 @@ import java.util.Set;
 /**
  * The position of a server, as its agent publishes it.
  *
- * @param server the name of the server
- * @param agent the random number of the agent that wrote it
- * @param uuid the {@code server_uuid}
- * @param id the {@code server_id}
  * @param servers the names of all servers of the set, as this agent knows them
  * @param finalIn the election term of the last promotion at the time when the receiver was stopped;
  *     the position is final until the next promotion is recorded. {@link #MAY_RECEIVE} if the
  *     position is not final
- * @param term the term found in the server's data
  * @param received the transactions that it has executed or received
  * @param proof a transaction that the server had received and executed when it was found to have
  *     caught up with its source. While its relay log has it, nothing that the server ever

@@ -10,12 +10,8 @@ import java.util.TreeSet;
 /**
  * The last promotion of a set, as all agents read it, with its source, term and position.
  *
- * @param term the number of the promotion
- * @param server the name of the source
- * @param uuid the {@code server_uuid} of the source
  * @param position the transactions that the source had executed when it was promoted, before it
  *     accepted writes
- * @param electionTerm the election term in which the agent of the source leads
  * @param acknowledging the number of replicas that acknowledge each transaction before the source
  *     does; the same for the life of the set
  * @param members the {@code server_uuid} of each server that may acknowledge to this source, by its
@@ -44,10 +40,8 @@ record Promotion(
    * Returns the promotion to record after this one. If the server is also the last source, its
    * promotion continues, so that no other server has missed one.
    *
-   * @param server its name is recorded
    * @param applied the state of the server, which has applied all that it had received
    * @param newest the greatest term in the data of the servers whose positions were decisive
-   * @param electionTerm the election term in which the agent of the server leads
    * @throws IllegalStateException if the terms of the record and of the data contradict each other
    */
   Promotion next(
@@ -83,11 +77,7 @@ record Promotion(
         members);
   }
 
-  /**
-   * Returns the members of the set after some of its servers have announced themselves.
-   *
-   * @param uuid the {@code server_uuid} of the agent's own server
-   */
+  /** Returns the members of the set after some of its servers have announced themselves. */
   Map<String, String> membersAmong(
       AgentProperties set, Map<String, Position> announced, String uuid) {
     Map<String, String> members = new TreeMap<>();

@@ -24,15 +24,13 @@ import org.slf4j.LoggerFactory;
  * server under a key of its own. Everything is read and written with a quorum, so that what was
  * written before a read is never missed. Thread-safe.
  */
-final class Registry implements AutoCloseable {
+final class Registry {
 
   private static final Logger log = LoggerFactory.getLogger(Registry.class);
 
   /**
    * What was read at one instant.
    *
-   * @param last the last promotion; empty if none was ever recorded
-   * @param positions the positions by the names of the servers
    * @param paused why no server is promoted; empty if one may be
    */
   record Snapshot(Optional<Promotion> last, Map<String, Position> positions, String paused) {
@@ -165,10 +163,5 @@ final class Registry implements AutoCloseable {
 
   private static ByteString bytes(String text) {
     return ByteString.copyFromUtf8(text);
-  }
-
-  @Override
-  public void close() {
-    this.fence.close();
   }
 }

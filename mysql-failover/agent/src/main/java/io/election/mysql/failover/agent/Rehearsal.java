@@ -14,7 +14,6 @@ import org.slf4j.LoggerFactory;
  *
  * @param problem why no server would be promoted; empty if one would be, or if it is not known yet
  * @param source the election term of the source
- * @param next when it is found out again
  */
 record Rehearsal(String problem, long source, long next) {
 

@@ -7,13 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 
-/**
- * What makes a server a replica, or no replica any more. Used by the agent's thread.
- *
- * @param connection that of the server
- * @param tls the security of connections to other servers
- * @param clock reads the monotonic clock in nanoseconds
- */
+/** What makes a server a replica, or no replica any more. Used by the agent's thread. */
 record Replication(ServerConnection connection, Tls tls, LongSupplier clock) {
 
   /** The applier's threads that are in the middle of a transaction. */

@@ -8,22 +8,13 @@ import java.util.Objects;
 /**
  * The state of a server at one instant, read with one statement.
  *
- * @param uuid its {@code server_uuid}
- * @param id its {@code server_id}
- * @param executed the transactions that it has executed
  * @param received the transactions that it has executed or received
- * @param superReadOnly whether no user can write
  * @param readOnly whether ordinary users cannot write
  * @param term the term found in its data; 0 if there is none
- * @param receiver its receiver
- * @param applying whether its applier runs
- * @param applierError the last error of its applier; empty if there is none
  * @param lagSeconds the lag of the applier, in seconds, at least its delay
- * @param delaySeconds the delay that an operator has set
  * @param acknowledging the number of connected replicas that acknowledge its transactions
  * @param administrators the users of clients, other than the agent's, that no setting keeps out;
  *     empty if there are none
- * @param settings what the promise rests on
  * @param connection the id of the connection that read this
  * @param manager the id of the connection by which an agent manages the server
  */
@@ -49,10 +40,7 @@ record ServerState(
   /**
    * The receiver of a server.
    *
-   * @param source the address from which it is set to receive, {@code host:port}; empty if none
    * @param runs whether it is connected or tries to connect
-   * @param connected whether it is connected
-   * @param error its last error; empty if there is none
    * @param received the transactions that it has received in this life of its relay log, which ends
    *     when the server restarts, with {@code RESET REPLICA}, and when the source is changed
    */

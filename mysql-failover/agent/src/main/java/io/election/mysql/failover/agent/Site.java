@@ -7,11 +7,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/**
- * A server and its agent: what the agent's duties need.
- *
- * @param clock reads the monotonic clock in nanoseconds
- */
+/** A server and its agent: what the agent's duties need. */
 record Site(
     AgentProperties properties,
     MysqlServer server,

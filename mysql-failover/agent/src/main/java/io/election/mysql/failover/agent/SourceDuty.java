@@ -74,7 +74,6 @@ class SourceDuty {
   /**
    * Hands over to another server once it has caught up. Until then, no client can write.
    *
-   * @param target the name of the server
    * @return a description of the outcome; completes exceptionally if no hand-over took place
    */
   CompletableFuture<String> switchOver(String target) {
@@ -134,50 +133,46 @@ class SourceDuty {
   /** Waits until this server must stop being the source, and returns the reason. */
   private End hold(Promotion promoted) throws Exception {
     this.site.server().answerWithin(LOOK);
-    try (Probe probe = new Probe(this.site.server().another(Probe.PATIENCE), this.site.clock())) {
-      return hold(promoted, probe);
-    }
-  }
-
-  private End hold(Promotion promoted, Probe probe) throws Exception {
     Promotion promotion = promoted;
     long looked = this.site.now();
-    while (!this.ends.tryAcquire(INTERVAL_NANOS / 10, TimeUnit.NANOSECONDS)) {
-      if (!this.fence.leads(promotion.electionTerm())) {
-        return new End("its agent no longer leads, or could not renew its lease in time", false);
-      }
-      HandOver.Request request = this.handOver.requested();
-      if (request != null) {
-        try {
-          this.handOver.execute(request);
-          return new End("it was handed over to " + request.target(), true);
-        } catch (Exception ex) {
-          stay(promotion, request, ex);
-        } finally {
-          this.handOver.refuse();
+    try (Probe probe = new Probe(this.site.server().another(Probe.PATIENCE), this.site.clock())) {
+      while (!this.ends.tryAcquire(INTERVAL_NANOS / 10, TimeUnit.NANOSECONDS)) {
+        if (!this.fence.leads(promotion.electionTerm())) {
+          return new End("its agent no longer leads, or could not renew its lease in time", false);
         }
-      }
-      if (this.site.now() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
-        int before = duty().acknowledging();
-        try {
-          if (!inspect(promotion)) {
-            return new End("its read-only setting was changed by someone else", false);
-          }
-          looked = this.site.now();
-        } catch (SQLException ex) {
-          // Tries again at once, unless the server no longer listens.
-          if (Refusals.isGone(ex) || this.site.now() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
-            throw ex;
+        HandOver.Request request = this.handOver.requested();
+        if (request != null) {
+          try {
+            this.handOver.execute(request);
+            return new End("it was handed over to " + request.target(), true);
+          } catch (Exception ex) {
+            stay(promotion, request, ex);
+          } finally {
+            this.handOver.refuse();
           }
         }
-        promotion = announce(promotion);
-        if (!isOpen() || duty().acknowledging() < promotion.acknowledging()) {
-          probe.forget();
+        if (this.site.now() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
+          int before = duty().acknowledging();
+          try {
+            if (!inspect(promotion)) {
+              return new End("its read-only setting was changed by someone else", false);
+            }
+            looked = this.site.now();
+          } catch (SQLException ex) {
+            // Tries again at once, unless the server no longer listens.
+            if (Refusals.isGone(ex) || this.site.now() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
+              throw ex;
+            }
+          }
+          promotion = announce(promotion);
+          if (!isOpen() || duty().acknowledging() < promotion.acknowledging()) {
+            probe.forget();
+          }
+          require(
+              probe.look(duty().acknowledging() > before),
+              "it has committed nothing for %s s: its disk may be full, or hang"
+                  .formatted(Probe.PATIENCE.toSeconds()));
         }
-        require(
-            probe.look(duty().acknowledging() > before),
-            "it has committed nothing for %s s: its disk may be full, or hang"
-                .formatted(Probe.PATIENCE.toSeconds()));
       }
     }
     return new End("its agent is stopping", false);

@@ -17,9 +17,7 @@ import org.jspecify.annotations.Nullable;
  * Answers the elector by what the agent has read last. A position counts only after the server's
  * receiver was stopped, so that the server acknowledges nothing more to the old source.
  *
- * @param server the name of the server
  * @param wake gets a permit when the election is open and the agent must publish a final position
- * @param clock reads the monotonic clock in nanoseconds
  */
 record Standing(
     String server,

@@ -6,9 +6,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The status of a server, as its agent publishes it.
  *
- * @param role the role of the server
- * @param reason the reason for the role; may be empty
- * @param lagSeconds the lag of the applier, in seconds
  * @param donor the source from which the server, which may not join it, can be rebuilt; {@code null}
  *     if there is none
  */

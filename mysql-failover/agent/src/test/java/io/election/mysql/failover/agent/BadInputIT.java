@@ -484,10 +484,7 @@ class BadInputIT {
     Server server = this.set.get(name);
     stop(name);
     start(name, "--as.failover.password=wrong");
-    awaitStatus(
-        name,
-        Role.UNKNOWN,
-        "Access denied for user 'root'");
+    awaitStatus(name, Role.UNKNOWN, "Access denied for user 'root'");
     stop(name);
     executeAsAdministrator(
         server,
