@@ -97,9 +97,8 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
     Set<String> members = last.names();
     members.retainAll(this.servers); // without those that an operator has removed
     Succession succession = new Succession(members, last.server(), last.acknowledging());
-    List<Succession.Position> positions = counting(read, own, last, members).stream()
-        .map((each) -> each.forSuccession(last))
-        .toList();
+    List<Succession.Position> positions =
+        counting(read, own, last, members).stream().map(last::counting).toList();
     boolean hasSource = positions.stream().anyMatch((each) -> each.server().equals(last.server()));
     Set<String> missing = succession.missing(positions);
     if (!missing.isEmpty() && !hasSource && openFor.compareTo(this.patience) < 0) {
@@ -159,13 +158,13 @@ record Candidacy(Set<String> servers, Duration patience, Duration holdBack) {
   }
 
   private static Optional<String> preferred(Snapshot read, Position own, Promotion last) {
-    GtidSet mine = own.forSuccession(last).received();
+    GtidSet mine = last.counting(own).received();
     return own.preferred()
         ? Optional.empty()
         : read.positions().values().stream()
             .filter((each) -> each.preferred() && each.refusal().isEmpty())
             .filter((each) -> each.isFinal(last.electionTerm()))
-            .filter((each) -> each.forSuccession(last).received().contains(mine))
+            .filter((each) -> last.counting(each).received().contains(mine))
             .map(Position::server)
             .findFirst();
   }

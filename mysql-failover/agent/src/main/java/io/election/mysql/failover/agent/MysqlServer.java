@@ -16,13 +16,6 @@ import java.util.function.LongSupplier;
  */
 final class MysqlServer implements AutoCloseable {
 
-  /** All connections except those of replicas and the current one. */
-  static final String CLIENTS = """
-      SELECT processlist_id FROM performance_schema.threads
-      WHERE name = 'thread/sql/one_connection' AND processlist_id <> CONNECTION_ID()
-          AND processlist_command NOT LIKE 'Binlog Dump%'
-      """;
-
   private static final String REPLICAS = """
       SELECT processlist_id FROM performance_schema.threads
       WHERE name = 'thread/sql/one_connection' AND processlist_command LIKE 'Binlog Dump%'
@@ -234,7 +227,7 @@ final class MysqlServer implements AutoCloseable {
     long left = TimeUnit.NANOSECONDS.toMicros(until - this.clock.getAsLong());
     String micros =
         "(%s - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
-    this.connection.execute(guard.opening(micros, CLIENTS));
+    this.connection.execute(guard.opening(micros, ServerConnection.CLIENTS));
     this.guard = guard;
     this.guardActsBy = until;
     this.connection.kill(before);
@@ -308,7 +301,7 @@ final class MysqlServer implements AutoCloseable {
       while (!VitalThread.isDone(readOnly, 5) && !this.connection.is(isShut)) {
         // It has not reached the server yet.
       }
-      List<String> clients = this.connection.query(CLIENTS);
+      List<String> clients = this.connection.query(ServerConnection.CLIENTS);
       clients.remove(id);
       this.connection.kill(clients);
       if (!VitalThread.isDone(readOnly, acknowledgementMillis)) {
@@ -327,7 +320,7 @@ final class MysqlServer implements AutoCloseable {
 
   /** Ends all connections except those of the server itself and of replicas. */
   void endClients() throws SQLException {
-    this.connection.kill(this.connection.query(CLIENTS));
+    this.connection.kill(this.connection.query(ServerConnection.CLIENTS));
   }
 
   void abort() {

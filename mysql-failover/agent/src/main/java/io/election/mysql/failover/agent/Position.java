@@ -1,7 +1,6 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
-import io.election.mysql.failover.Succession;
 import java.util.Optional;
 import java.util.Set;
 
@@ -64,24 +63,6 @@ record Position(
   /** Returns whether another position says the same, but for the transactions. */
   boolean saysTheSameAs(Position other) {
     return finalIn(this.finalIn, other.received()).equals(other);
-  }
-
-  /**
-   * Returns the position that counts in the succession of the last source. Transactions that the
-   * server wrote itself since the last promotion, for instance as root, cannot have been
-   * acknowledged. A server that has nothing of the last source, not even the transaction that
-   * records the promotion, did not follow it; what it has beyond the promotion is left out.
-   */
-  Succession.Position forSuccession(Promotion last) {
-    GtidSet since = this.received.subtract(last.position());
-    GtidSet surplus = GtidSet.EMPTY;
-    if (!last.uuid().equals(this.uuid)) {
-      surplus = since.ofOrigin(last.uuid()).isEmpty() ? since : since.ofOrigin(this.uuid);
-    }
-    return new Succession.Position(
-        this.server,
-        this.received.subtract(surplus),
-        !this.proof.isEmpty() && this.uuid.equals(last.members().get(this.server)));
   }
 
   String print() {

@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.Succession;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -89,6 +90,24 @@ record Promotion(
     }
     members.put(set.server(), uuid);
     return members;
+  }
+
+  /**
+   * Returns the position of a server that counts in the succession of this source. Transactions that
+   * the server wrote itself since the promotion, for instance as root, cannot have been
+   * acknowledged. A server that has nothing of the source, not even the transaction that records the
+   * promotion, did not follow it; what it has beyond the promotion is left out.
+   */
+  Succession.Position counting(Position position) {
+    GtidSet since = position.received().subtract(this.position);
+    GtidSet surplus = GtidSet.EMPTY;
+    if (!this.uuid.equals(position.uuid())) {
+      surplus = since.ofOrigin(this.uuid).isEmpty() ? since : since.ofOrigin(position.uuid());
+    }
+    return new Succession.Position(
+        position.server(),
+        position.received().subtract(surplus),
+        !position.proof().isEmpty() && position.uuid().equals(this.members.get(position.server())));
   }
 
   /** Returns why the data of the last source cannot be those that it had; empty if they can. */

@@ -106,7 +106,7 @@ record Replication(ServerConnection connection, Tls tls, LongSupplier clock) {
     // most cannot, since they would hold up the clone.
     this.connection.execute(Preconditions.setting(1));
     this.connection.execute("SET GLOBAL transaction_read_only = ON");
-    this.connection.kill(this.connection.query(MysqlServer.CLIENTS));
+    this.connection.kill(this.connection.query(ServerConnection.CLIENTS));
     this.connection.execute("SET GLOBAL super_read_only = OFF");
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {

@@ -18,6 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class ServerConnection implements AutoCloseable {
 
+  /** All connections except those of replicas and the current one. */
+  static final String CLIENTS = """
+      SELECT processlist_id FROM performance_schema.threads
+      WHERE name = 'thread/sql/one_connection' AND processlist_id <> CONNECTION_ID()
+          AND processlist_command NOT LIKE 'Binlog Dump%'
+      """;
+
   /** The error code of a KILL for a connection that no longer exists. */
   private static final int NO_SUCH_CONNECTION = 1094;
 

@@ -119,7 +119,7 @@ final class LocalAgents implements AutoCloseable {
   static Set<String> counting(Promotion last, Stream<Position> positions) {
     return positions
         .filter((each) -> !each.server().equals(last.server()))
-        .map((each) -> each.forSuccession(last))
+        .map(last::counting)
         .filter(Succession.Position::whole)
         .map(Succession.Position::server)
         .collect(Collectors.toSet());

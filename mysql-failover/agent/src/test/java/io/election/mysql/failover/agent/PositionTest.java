@@ -110,7 +110,7 @@ class PositionTest {
   void whatCannotHaveBeenAcknowledgedDoesNotCount(
       String server, String uuid, String received, String counting) {
     Succession.Position position =
-        CandidacyTest.position(server, uuid(uuid), received).forSuccession(last(1, "abc"));
+        last(1, "abc").counting(CandidacyTest.position(server, uuid(uuid), received));
     assertThat(position.received()).isEqualTo(set(counting));
     assertThat(position.server()).isEqualTo(server);
     assertThat(position.whole()).isTrue();
@@ -118,14 +118,14 @@ class PositionTest {
 
   @Test
   void aServerThatIsNotRecordedOrProvenIsNotWhole() {
-    assertThat(CandidacyTest.position("b", uuid("d"), "a:1")
-            .forSuccession(last(1, "abc"))
+    assertThat(last(1, "abc")
+            .counting(CandidacyTest.position("b", uuid("d"), "a:1"))
             .whole())
         .isFalse();
-    assertThat(CandidacyTest.position("b", "a:1").forSuccession(last(1, "ac")).whole())
+    assertThat(last(1, "ac").counting(CandidacyTest.position("b", "a:1")).whole())
         .isFalse();
     Position unproven = new Position(
         "b", "x", uuid("b"), 1, Set.of("a"), 7, 1, set("a:1"), GtidSet.EMPTY, "", false);
-    assertThat(unproven.forSuccession(last(1, "abc")).whole()).isFalse();
+    assertThat(last(1, "abc").counting(unproven).whole()).isFalse();
   }
 }
