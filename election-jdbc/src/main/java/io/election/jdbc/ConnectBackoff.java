@@ -18,6 +18,9 @@ final class ConnectBackoff {
   /** How soon another new login is tried after a new one was refused: tokens differ at each call. */
   private static final long CHANGED_AGAIN_NANOS = Duration.ofSeconds(5).toNanos();
 
+  /** How long connections are left to those who cannot do without. */
+  private static final long SPARED_NANOS = Duration.ofMinutes(5).toNanos();
+
   private final LongSupplier ticker;
 
   /** The refused logins, by server. */
@@ -76,8 +79,8 @@ final class ConnectBackoff {
       @Nullable Wait before, @Nullable Object login, SQLException failure) {
     long now = this.ticker.getAsLong();
     Refusal refusal = Refusal.of(failure, login != null);
-    if (refusal != null && !refusal.sparePause().isZero()) {
-      this.sparedUntil = now + refusal.sparePause().toNanos();
+    if (refusal == Refusal.CROWDED) {
+      this.sparedUntil = now + SPARED_NANOS;
     }
     if (refusal != null && !refusal.pause(0).isZero()) {
       return before != null

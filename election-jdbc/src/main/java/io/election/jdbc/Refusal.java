@@ -94,9 +94,4 @@ enum Refusal {
     Duration pause = FIRST.multipliedBy(1L << Math.min(earlier, 10));
     return pause.compareTo(this.longest) < 0 ? pause : this.longest;
   }
-
-  /** Returns how long callers that can do without a connection do not ask for one. */
-  Duration sparePause() {
-    return this == CROWDED ? Duration.ofMinutes(5) : Duration.ZERO;
-  }
 }
