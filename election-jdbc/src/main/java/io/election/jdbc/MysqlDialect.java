@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /** MySQL and MariaDB. Their sessions are set up once. */
 enum MysqlDialect implements MysqlTables {
-  MYSQL("MySQL", "@@server_uuid", "transaction_", "max_execution_time") {
+  MYSQL("@@server_uuid", "transaction_", "max_execution_time") {
 
     /**
      * The LIMIT excludes no row. It keeps the inner query separate, so that it locks rows before
@@ -35,8 +35,7 @@ enum MysqlDialect implements MysqlTables {
     }
   },
   /** Has no server UUID. */
-  MARIADB(
-      "MariaDB", "CONCAT_WS(':', @@hostname, @@port, @@server_id)", "tx_", "max_statement_time") {
+  MARIADB("CONCAT_WS(':', @@hostname, @@port, @@server_id)", "tx_", "max_statement_time") {
 
     /** A time-out of 0 means no wait here; MySQL treats it as one second. */
     @Override
@@ -92,13 +91,11 @@ enum MysqlDialect implements MysqlTables {
   private static final Pattern PUBLIC_KEY =
       Pattern.compile("Public Key Retrieval is not allowed|RSA public key is not available");
 
-  private final String label;
   private final String source;
   private final String transaction;
   private final String statementTime;
 
-  MysqlDialect(String label, String source, String transaction, String statementTime) {
-    this.label = label;
+  MysqlDialect(String source, String transaction, String statementTime) {
     this.source = "CONCAT(%s, '/', DATABASE())".formatted(source);
     this.transaction = transaction;
     this.statementTime = statementTime;
@@ -212,6 +209,7 @@ enum MysqlDialect implements MysqlTables {
             BACKSLASH)
         .get(0);
     MysqlDialect dialect = server.dialect();
+    session.dialect = dialect;
     List<MysqlSetting> settings = MysqlSetting.of(server.escaped(), restSeconds);
     settings.addAll(dialect.ownSettings());
     session.execute(settings.stream()
@@ -236,12 +234,7 @@ enum MysqlDialect implements MysqlTables {
                 "Add it to the URL: jdbc:mysql://host:3306/database.");
           }
           return new Statements.Facts(
-              dialect.label,
-              string(row, 1),
-              string(row, 4),
-              string(row, 2),
-              string(row, 3),
-              restSeconds * 1000);
+              string(row, 1), string(row, 4), string(row, 2), string(row, 3), restSeconds * 1000);
         })
         .get(0);
   }

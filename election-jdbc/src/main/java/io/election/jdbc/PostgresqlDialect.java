@@ -169,7 +169,6 @@ enum PostgresqlDialect implements Dialect {
           long idleMillis = row.getLong(4);
           long restMillis = restSeconds * 1000;
           return new Statements.Facts(
-              "PostgreSQL",
               string(row, 1),
               string(row, 3),
               string(row, 2),

@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Session extends Statements implements AutoCloseable {
 
-  private Dialect dialect;
   private String usable = "";
 
   /** The statements that are kept, by their classes. */
@@ -28,8 +27,7 @@ final class Session extends Statements implements AutoCloseable {
 
   /** Wraps a connection without setting up its session. */
   Session(Connection connection, Deadline deadline, Dialect dialect) {
-    super(connection, deadline, dialect::words, dialect::literal);
-    this.dialect = dialect;
+    super(connection, deadline, dialect);
   }
 
   /**
@@ -64,8 +62,6 @@ final class Session extends Statements implements AutoCloseable {
 
   private void setUp(ElectionDatabase database, long restSeconds) throws SQLException {
     this.facts = dialect().setUp(this, database.location(), restSeconds, database::warnOnce);
-    Dialect exact = ElectionDatabase.dialectOf(this.facts.product());
-    this.dialect = exact != null ? exact : this.dialect;
     database.learnSchema(this.facts.schema());
     this.usable = "%s = '%s' AND %s = '' AND %s"
         .formatted(
@@ -73,10 +69,6 @@ final class Session extends Statements implements AutoCloseable {
             Dialect.digestOf(this.facts.source()),
             dialect().readOnly(),
             dialect().commits());
-  }
-
-  Dialect dialect() {
-    return this.dialect;
   }
 
   /**

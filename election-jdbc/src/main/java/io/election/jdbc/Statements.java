@@ -10,7 +10,6 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,40 +27,27 @@ class Statements {
   /**
    * What a server tells when a session is set up.
    *
-   * @param product the name of the exact product; drivers may report that of a related one
    * @param source the server; distinguishes it from others
    * @param host the server as host name and port, for display
    * @param account the account that the server assigned to the session
    * @param schema where the tables are
    * @param restMillis after how long the server ends an idle session
    */
-  record Facts(
-      String product, String source, String host, String account, String schema, long restMillis) {}
+  record Facts(String source, String host, String account, String schema, long restMillis) {}
 
   private final Connection connection;
-  private final UnaryOperator<String> words;
-  private final UnaryOperator<String> literal;
   private Deadline deadline;
-  Facts facts = new Facts("", "", "", "", "", Long.MAX_VALUE);
+  Dialect dialect;
+  Facts facts = new Facts("", "", "", "", Long.MAX_VALUE);
   String locally = "";
   String commit = "COMMIT";
   boolean inTransaction;
 
-  /**
-   * Wraps a connection.
-   *
-   * @param words says a statement in the words of the product
-   * @param literal says a text as SQL
-   */
-  Statements(
-      Connection connection,
-      Deadline deadline,
-      UnaryOperator<String> words,
-      UnaryOperator<String> literal) {
+  /** Wraps a connection. */
+  Statements(Connection connection, Deadline deadline, Dialect dialect) {
     this.connection = connection;
     this.deadline = deadline;
-    this.words = words;
-    this.literal = literal;
+    this.dialect = dialect;
   }
 
   /**
@@ -83,6 +69,11 @@ class Statements {
 
   Deadline deadline() {
     return this.deadline;
+  }
+
+  /** That of the driver, and once the session is set up that of the server. */
+  Dialect dialect() {
+    return this.dialect;
   }
 
   /** What the server told when the session was set up. */
@@ -145,7 +136,7 @@ class Statements {
    */
   private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
     bound();
-    String words = this.words.apply(sql);
+    String words = this.dialect.words(sql);
     try (Statement statement = this.connection.createStatement()) {
       statement.setEscapeProcessing(false);
       if (this.inTransaction) {
@@ -199,7 +190,7 @@ class Statements {
       int mark = sql.indexOf('?', from);
       text.append(sql, from, mark);
       if (parameter instanceof String name) {
-        text.append(this.literal.apply(name));
+        text.append(this.dialect.literal(name));
       } else if (parameter instanceof BigDecimal number) {
         text.append(number.toPlainString());
       } else {
@@ -213,7 +204,7 @@ class Statements {
   /** Prepares a statement, which the caller closes. */
   PreparedStatement prepare(String sql, @Nullable Object... parameters) throws SQLException {
     bound();
-    PreparedStatement statement = this.connection.prepareStatement(this.words.apply(sql));
+    PreparedStatement statement = this.connection.prepareStatement(this.dialect.words(sql));
     try {
       for (int i = 0; i < parameters.length; i++) {
         statement.setObject(i + 1, parameters[i]);
