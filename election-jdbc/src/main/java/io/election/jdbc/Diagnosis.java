@@ -89,7 +89,9 @@ final class Diagnosis {
       return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. %s"
           .formatted(where, text(ex), retry(database));
     }
-    if (SqlError.READ_ONLY.is(ex) || isStandby(key, text(ex))) {
+    if (SqlError.READ_ONLY.is(ex)
+        // A transaction that may write does not begin on a standby.
+        || (key.equals("0A000") && text(ex).contains("during recovery"))) {
       return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait; otherwise switch off what is named here."
           .formatted(where, text(ex));
     }
@@ -132,11 +134,6 @@ final class Diagnosis {
     int code = SqlError.code(ex);
     return "%s: %sSQL state %s: %s."
         .formatted(where, code != 0 ? "error " + code + ", " : "", sqlState(ex), text(ex));
-  }
-
-  /** A transaction that may write does not begin on a standby, to which a proxy may have moved. */
-  private static boolean isStandby(String key, String text) {
-    return key.equals("0A000") && text.contains("during recovery");
   }
 
   private static String retry(ElectionDatabase database) {

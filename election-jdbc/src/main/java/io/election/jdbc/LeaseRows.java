@@ -172,10 +172,9 @@ final class LeaseRows {
 
   /** Reads a row that this session has locked. */
   LeaseRow readLocked(Session session, String serviceId) throws SQLException {
-    Set<String> serviceIds = Set.of(serviceId);
     Readings readings = new Readings(session.facts().source(), 1, new Texts(), new Texts());
     session.query(sql(session, stamp(session), "?"), readings, serviceId);
-    Reading reading = found(session, readings, serviceIds).get(serviceId);
+    Reading reading = found(session, readings, Set.of(serviceId)).get(serviceId);
     if (reading == null) {
       throw new SQLException(
           "The record of election '%s' is not found under its name. If the URL sets characterEncoding, remove it"

@@ -4,7 +4,6 @@ import io.election.ElectionSetupException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -89,7 +88,8 @@ interface MysqlTables extends Dialect {
   /** Refuses the table of another election tool. */
   @Override
   default void refuseForeign(Table table) {
-    if (table.names().containsAll(Set.of("id", "name", "node", "last_seen_active"))) {
+    if (Stream.of("id", "name", "node", "last_seen_active")
+        .allMatch((name) -> table.column(name).isPresent())) {
       throw new ElectionSetupException(
           "The table leader_election belongs to another election tool, with the columns %s."
               .formatted(table.describe()),

@@ -31,8 +31,6 @@ enum PostgresqlDialect implements Dialect {
   /** A commit that did not wait for a standby is only warned of. */
   static final String COMMIT = "SELECT " + set("client_min_messages", "'warning'") + ";\nCOMMIT";
 
-  private static final int OLDEST = 140_000;
-
   private static final String TIME = "EXTRACT(EPOCH FROM last_active_time)";
 
   private static final int WITH_TRANSACTION_TIMEOUT = 170_000;
@@ -156,9 +154,10 @@ enum PostgresqlDialect implements Dialect {
           return number;
         })
         .get(0);
-    session.setLocally(locally(version, restSeconds, ""), COMMIT);
+    session.commit = COMMIT;
+    session.locally = locally(version, restSeconds, "");
     String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
-    session.setLocally(locally(version, restSeconds, schema), COMMIT);
+    session.locally = locally(version, restSeconds, schema);
     String sql = """
         SELECT %s, current_user, COALESCE(host(inet_server_addr()), 'local') || ':'
                 || inet_server_port(),
@@ -200,7 +199,7 @@ enum PostgresqlDialect implements Dialect {
     if (OTHERS.matcher(version.toLowerCase(Locale.ROOT)).find()) {
       throw Dialect.unsupported(version);
     }
-    if (number < OLDEST) {
+    if (number < 140_000) {
       throw new ElectionSetupException(
           "The database of the election is %s.".formatted(version),
           "PostgreSQL 14 is the oldest that the election supports.");
@@ -322,20 +321,17 @@ enum PostgresqlDialect implements Dialect {
   @Override
   public @Nullable String explain(String error, String where, String text, String retry) {
     return switch (error) {
-      case "42501" -> {
-        if (text.contains("row-level security")) {
-          yield "Row security hides rows of the election in %s (%s). Run for each of its tables: ALTER TABLE … DISABLE ROW LEVEL SECURITY;"
-              .formatted(where, text);
-        }
-        if (text.contains("permission denied for function")) {
-          yield "The user may not use a function in %s (%s). Run as an administrator: GRANT EXECUTE ON FUNCTION pg_control_system() TO …;"
-              .formatted(where, text);
-        }
-        yield text.contains("permission denied for database")
-            ? "The user may not connect to %s (%s). Run as an administrator: GRANT CONNECT ON DATABASE … TO …;"
+      case "42501" ->
+        text.contains("row-level security")
+            ? "Row security hides rows of the election in %s (%s). Run for each of its tables: ALTER TABLE … DISABLE ROW LEVEL SECURITY;"
                 .formatted(where, text)
-            : null;
-      }
+            : text.contains("permission denied for function")
+                ? "The user may not use a function in %s (%s). Run as an administrator: GRANT EXECUTE ON FUNCTION pg_control_system() TO …;"
+                    .formatted(where, text)
+                : text.contains("permission denied for database")
+                    ? "The user may not connect to %s (%s). Run as an administrator: GRANT CONNECT ON DATABASE … TO …;"
+                        .formatted(where, text)
+                    : null;
       case "57014", "25P03", "25P04" ->
         "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout and idle_in_transaction_session_timeout, also of the database."
             .formatted(where, text);

@@ -67,14 +67,13 @@ final class ReleaseSignal {
     try {
       work.apply(session);
     } catch (SQLException ex) {
-      if (SqlError.isConnectionLost(ex)) {
-        log.debug("The connection was lost with a signal", ex);
-        this.connection.drop();
-      } else if (!SqlError.isRefusal(ex)) {
-        log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
+      if (!SqlError.isRefusal(ex)) {
+        log.debug("A signal failed", ex);
         // What may have been prepared ends together with the connection.
         this.connection.drop();
-        this.dueAt = System.nanoTime() + RETRY;
+        if (!SqlError.isConnectionLost(ex)) {
+          this.dueAt = System.nanoTime() + RETRY;
+        }
       } else {
         this.allowed = false;
         log.info(

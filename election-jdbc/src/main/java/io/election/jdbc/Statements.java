@@ -39,8 +39,13 @@ class Statements {
   private Deadline deadline;
   Dialect dialect;
   Facts facts = new Facts("", "", "", "", Long.MAX_VALUE);
+
+  /** Two statements, with semicolons, that begin each transaction if the session is not set up. */
   String locally = "";
+
+  /** Ends such a transaction; only its own warnings count. */
   String commit = "COMMIT";
+
   boolean inTransaction;
 
   /** Wraps a connection. */
@@ -48,18 +53,6 @@ class Statements {
     this.connection = connection;
     this.deadline = deadline;
     this.dialect = dialect;
-  }
-
-  /**
-   * Determines what each transaction begins with from now on, because the session itself is not set
-   * up.
-   *
-   * @param locally two statements, each with a semicolon at its end
-   * @param commit ends the transaction; only the warnings of this count
-   */
-  void setLocally(String locally, String commit) {
-    this.locally = locally;
-    this.commit = commit;
   }
 
   /** Begins a call that must end by a deadline. */

@@ -49,10 +49,6 @@ record Table(String name, String type, String engine, List<Column> columns) {
     return Math.max(NAME_LENGTH, column(name).map(Column::length).orElse(0L));
   }
 
-  List<String> names() {
-    return this.columns.stream().map(Column::name).toList();
-  }
-
   List<String> primaryKey() {
     return this.columns.stream().filter(Column::primary).map(Column::name).toList();
   }
