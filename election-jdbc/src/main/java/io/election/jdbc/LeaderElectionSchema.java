@@ -5,6 +5,7 @@ import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -192,7 +193,7 @@ final class LeaderElectionSchema {
     try {
       if (this.database.dialect().createsTogether()) {
         // Another node may have created some meanwhile, or all.
-        SchemaMigrator.create(this.database, attempt == 1 ? missing : inspect().missing());
+        create(attempt == 1 ? missing : inspect().missing());
       } else {
         SchemaMigrator.run(this.database, !found.toUpgrade().isEmpty());
       }
@@ -207,6 +208,16 @@ final class LeaderElectionSchema {
       }
       log.debug("Migrating the tables of the election failed, trying again", ex);
       return false;
+    }
+  }
+
+  /** Creates tables where data definition is part of a transaction; needs no Flyway. */
+  private void create(List<String> statements) throws SQLException {
+    try (Session session = Session.open(this.database, Deadline.in(this.timeToLook), 60)) {
+      session.inTransaction((own) -> {
+        own.execute(sql(statements));
+        return Optional.of(statements);
+      });
     }
   }
 

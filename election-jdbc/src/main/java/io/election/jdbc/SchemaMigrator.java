@@ -5,7 +5,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -24,7 +23,6 @@ import org.jspecify.annotations.Nullable;
 final class SchemaMigrator {
 
   static final String HISTORY = "leader_election_schema_history";
-  private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
 
   /** One of Flyway's connections is idle while the other migrates. */
   private static final int REST_SECONDS = 300;
@@ -59,18 +57,6 @@ final class SchemaMigrator {
       // A pool must not hand out sessions with our settings, and Flyway leaves some open when it
       // fails.
       opened.forEach(ElectionDatabase::discard);
-    }
-  }
-
-  /** Creates tables where data definition is part of a transaction; needs nothing to repeat. */
-  static void create(ElectionDatabase database, List<String> statements) throws SQLException {
-    try (Session session = open(database)) {
-      session.inTransaction((own) -> {
-        for (String ddl : statements) {
-          own.execute(ddl);
-        }
-        return Optional.of(statements);
-      });
     }
   }
 
@@ -160,14 +146,12 @@ final class SchemaMigrator {
           if (!method.getName().equals("getConnection")) {
             throw new UnsupportedOperationException(method.toString());
           }
-          Connection connection = open(database).connection();
+          Connection connection = Session.open(
+                  database, Deadline.in(Duration.ofSeconds(5)), REST_SECONDS)
+              .connection();
           opened.add(connection);
           connection.setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
           return connection;
         });
-  }
-
-  private static Session open(ElectionDatabase database) throws SQLException {
-    return Session.open(database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS);
   }
 }

@@ -14,11 +14,15 @@ import io.election.store.LeaseStoreException;
 import io.election.store.TermEnd;
 import io.election.support.TestDatabase;
 import io.election.test.Leases;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.Constructor;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,6 +56,16 @@ class PostgresqlSchemaIT extends ServerDatabase {
     Database.schema(this.database, SchemaMode.VALIDATE).ensure();
     assertThat(tables()).isEqualTo(String.join(",", TABLES));
     assertIsUsable();
+  }
+
+  @Test
+  void anApplicationMayLeaveFlywayOut() throws Exception {
+    Constructor<?> alone = new WithoutFlyway()
+        .loadClass(Alone.class.getName())
+        .getDeclaredConstructor(TestDatabase.class);
+    alone.setAccessible(true);
+    ((Callable<?>) alone.newInstance(this.database)).call();
+    assertThat(tables()).isEqualTo(String.join(",", TABLES));
   }
 
   @Test
@@ -279,5 +293,39 @@ class PostgresqlSchemaIT extends ServerDatabase {
   private @Nullable String tables() {
     return this.database.query(
         "SELECT string_agg(table_name, ',' ORDER BY table_name) FROM information_schema.tables WHERE table_schema = 'public'");
+  }
+
+  private record Alone(TestDatabase database) implements Callable<Boolean> {
+
+    @Override
+    public Boolean call() throws LeaseStoreException {
+      Database.schema(this.database, SchemaMode.MIGRATE).ensure();
+      return true;
+    }
+  }
+
+  /** Defines the classes of the store anew, which find no Flyway. */
+  private static final class WithoutFlyway extends ClassLoader {
+
+    WithoutFlyway() {
+      super(PostgresqlSchemaIT.class.getClassLoader());
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      if (name.startsWith("org.flywaydb.")) {
+        throw new ClassNotFoundException(name);
+      }
+      Class<?> loaded = findLoadedClass(name);
+      if (loaded != null || !name.startsWith("io.election.jdbc.")) {
+        return loaded != null ? loaded : super.loadClass(name, resolve);
+      }
+      try (InputStream file = getResourceAsStream(name.replace('.', '/') + ".class")) {
+        byte[] bytes = file.readAllBytes();
+        return defineClass(name, bytes, 0, bytes.length);
+      } catch (IOException ex) {
+        throw new ClassNotFoundException(name, ex);
+      }
+    }
   }
 }
