@@ -109,7 +109,7 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    FenceLock lock = lock(connection, dialect(connection));
+    FenceLock lock = lock(connection);
     AtomicBoolean restores = new AtomicBoolean(true);
     Held held = () -> {
       if (restores.getAndSet(false)) {
@@ -177,11 +177,10 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData().getDatabaseProductName());
-    if (dialect == null) {
+    if (ElectionDatabase.dialectOf(connection.getMetaData().getDatabaseProductName()) == null) {
       return false;
     }
-    FenceLock lock = lock(connection, dialect);
+    FenceLock lock = lock(connection);
     if (!lock.reaches()) {
       return false;
     }
@@ -193,7 +192,7 @@ public final class CommitFence {
         }
       } catch (SQLException ex) {
         if (SqlError.isInterrupted(ex)) {
-          throw unconfirmed(ex, dialect, nodeId, term.getKey(), term.getValue());
+          throw unconfirmed(ex, connection, nodeId, term.getKey(), term.getValue());
         }
         if (!SqlError.OUT_OF_REACH.is(ex)) {
           throw ex;
@@ -206,13 +205,12 @@ public final class CommitFence {
   private boolean confirm(
       Connection connection, String nodeId, String serviceId, long term, boolean ifBounded)
       throws SQLException {
-    Dialect dialect = dialect(connection);
     FenceEntry entry;
     try {
-      entry = lock(connection, dialect).read(serviceId, term, ifBounded);
+      entry = lock(connection).read(serviceId, term, ifBounded);
     } catch (SQLException ex) {
-      if (SqlError.isInterrupted(ex) || SqlError.MISSING_TABLE.is(ex)) {
-        throw unconfirmed(ex, dialect, nodeId, serviceId, term);
+      if (SqlError.isInterrupted(ex) || SqlError.OUT_OF_REACH.is(ex)) {
+        throw unconfirmed(ex, connection, nodeId, serviceId, term);
       }
       throw ex;
     }
@@ -240,32 +238,33 @@ public final class CommitFence {
     return true;
   }
 
-  private static LeadershipLostException unconfirmed(
-      SQLException ex, Dialect dialect, String nodeId, String serviceId, long term) {
-    String reason = "could not be confirmed (%s)";
-    if (SqlError.isLockTrouble(ex)) {
-      reason = "could not be confirmed while another node was taking over (%s)";
-    } else if (SqlError.MISSING_TABLE.is(ex)) {
-      reason =
-          "could not be confirmed (%s; as.election.%s.commit-fence=false switches this check off)";
-    }
-    return new LeadershipLostException(
-        serviceId, nodeId, term, reason.formatted(SqlError.text(ex), dialect.shortName()), ex);
+  private LeadershipLostException unconfirmed(
+      SQLException ex, Connection connection, String nodeId, String serviceId, long term)
+      throws SQLException {
+    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
+    String reason = "could not be confirmed %s(%s%s%s)"
+        .formatted(
+            SqlError.isLockTrouble(ex) ? "while another node was taking over " : "",
+            SqlError.text(ex),
+            SqlError.MISSING_RIGHT.is(ex)
+                ? "; user '%s' needs the use of the schema, and: GRANT SELECT, UPDATE ON %s TO …"
+                    .formatted(connection.getMetaData().getUserName(), history(dialect))
+                : "",
+            SqlError.isInterrupted(ex)
+                ? ""
+                : "; as.election.%s.commit-fence=false switches this check off"
+                    .formatted(dialect.shortName()));
+    return new LeadershipLostException(serviceId, nodeId, term, reason, ex);
   }
 
-  private static Dialect dialect(Connection connection) throws SQLException {
-    String driverSays = connection.getMetaData().getDatabaseProductName();
-    Dialect dialect = ElectionDatabase.dialectOf(driverSays);
-    if (dialect == null) {
-      throw new SQLException("The commit fence does not work in " + driverSays);
-    }
-    return dialect;
+  private FenceLock lock(Connection connection) throws SQLException {
+    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
+    return dialect.fenceLock(connection, history(dialect), this.restSeconds, this::undo);
   }
 
-  private FenceLock lock(Connection connection, Dialect dialect) {
+  private String history(Dialect dialect) {
     String schema = this.database != null ? this.database.schema() : null;
-    String place = schema != null ? dialect.quoted(schema) + "." : "";
-    return dialect.fenceLock(connection, place + LeaseTables.HISTORY, this.restSeconds, this::undo);
+    return (schema != null ? dialect.quoted(schema) + "." : "") + LeaseTables.HISTORY;
   }
 
   /** Restores the session, or aborts its connection so that it is not used again. Never throws. */

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the fence does in a transaction of PostgreSQL, and that it leaves the session alone. */
@@ -209,6 +210,30 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
       connection.commit();
     }
     assertThat(committed()).isEqualTo(2);
+  }
+
+  /** Another user of the URL had them, or they were revoked. */
+  @ParameterizedTest
+  @CsvSource({"SELECT ON leader_election_history, table", "INSERT ON work, table", "'', schema"})
+  void aUserWithoutTheRightsIsToldThem(String grant, String denied) throws Exception {
+    this.database.execute("REVOKE USAGE ON SCHEMA public FROM PUBLIC");
+    String user = grant.isEmpty()
+        ? Database.newUser(this.database)
+        : Database.newUser(this.database, "USAGE ON SCHEMA public", grant);
+    ElectionDatabase election =
+        new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl());
+    election.learnSchema("public");
+    CommitFence knowing = new CommitFence(Duration.ofMillis(500), election);
+    try (Connection connection = this.database.dataSourceOf(user).getConnection()) {
+      connection.setAutoCommit(false);
+      assertThatThrownBy(() -> knowing.confirm(connection, "a", Map.of("billing", this.term)))
+          .isInstanceOf(LeadershipLostException.class)
+          .hasMessageContaining(
+              "could not be confirmed (ERROR: permission denied for %s ".formatted(denied))
+          .hasMessageContaining(
+              "; user '%s' needs the use of the schema, and: GRANT SELECT, UPDATE ON \"public\".leader_election_history TO …; as.election.postgresql.commit-fence=false switches this check off)"
+                  .formatted(user));
+    }
   }
 
   @Test
