@@ -33,8 +33,6 @@ enum PostgresqlDialect implements Dialect {
 
   private static final String TIME = "EXTRACT(EPOCH FROM last_active_time)";
 
-  private static final int WITH_TRANSACTION_TIMEOUT = 170_000;
-
   /** Products that speak the protocol, but keep other promises. */
   private static final Pattern OTHERS =
       Pattern.compile("cockroach|-yb-|redshift|dsql|greenplum|materialize|questdb|crate");
@@ -224,17 +222,18 @@ enum PostgresqlDialect implements Dialect {
         set("client_min_messages", "'error'"),
         // Fails where a policy would hide rows.
         set("row_security", "'off'")));
-    if (version >= WITH_TRANSACTION_TIMEOUT) {
-      settings.add(set("transaction_timeout", "'0'"));
-    }
     if (!schema.isEmpty()) {
       // Otherwise the temporary tables of the session come first.
       settings.add(set("search_path", "quote_ident(%s) || ', pg_temp'".formatted(literal(schema))));
     }
     return """
         BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+        SET LOCAL %s = 0;
         SELECT %s;
-        """.formatted(String.join(", ", settings));
+        """.formatted(
+            // At once: it has begun. Older servers have no such limit.
+            version >= 170_000 ? "transaction_timeout" : "statement_timeout",
+            String.join(", ", settings));
   }
 
   @Override

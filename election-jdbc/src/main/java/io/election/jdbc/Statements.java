@@ -40,7 +40,7 @@ class Statements {
   Dialect dialect;
   Facts facts = new Facts("", "", "", "", Long.MAX_VALUE);
 
-  /** Two statements, with semicolons, that begin each transaction if the session is not set up. */
+  /** Three statements, with semicolons, that begin each transaction if the session is not set up. */
   String locally = "";
 
   /** Ends such a transaction; only its own warnings count. */
@@ -140,6 +140,7 @@ class Statements {
         statement.execute(this.locally + words + ";\n" + this.commit);
         requireNoWarning(statement);
         // The answers to what is set locally come first.
+        statement.getMoreResults();
         statement.getMoreResults();
         statement.getMoreResults();
         return outcome.apply(statement);

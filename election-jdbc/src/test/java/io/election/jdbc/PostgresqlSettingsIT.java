@@ -144,7 +144,7 @@ class PostgresqlSettingsIT {
   @Test
   void aNodeLeadsWhateverTheLimitOfTransactions() throws Exception {
     assumeTrue(this.release != PostgresqlPrograms.V15, "it has no such limit");
-    aNodeLeadsWhateverTheDefaults("transaction_timeout = 60000", Place.ROLE, Account.OWNER);
+    aNodeLeadsWhateverTheDefaults("transaction_timeout = 1", Place.ROLE, Account.OWNER);
   }
 
   private String user(Account account) {
