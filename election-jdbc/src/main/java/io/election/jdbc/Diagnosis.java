@@ -42,7 +42,9 @@ final class Diagnosis {
       ElectionDatabase database,
       @Nullable Session session,
       String bound) {
-    return new LeaseStoreException(what + " failed. " + explain(ex, database, session, bound), ex);
+    String trouble = session != null ? session.facts().trouble() : "";
+    return new LeaseStoreException(
+        what + " failed. " + explain(ex, database, session, bound) + trouble, ex);
   }
 
   /**

@@ -124,7 +124,10 @@ final class LeaseRenewal {
     }
     Set<String> locked = new HashSet<>(session.query(select, (row) -> Columns.string(row, 1)));
     locked.removeAll(renewed);
-    return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(locked, terms));
+    return new Renewals(
+        renewed,
+        locked,
+        locked.isEmpty() ? "" : problem(locked, terms) + session.facts().trouble());
   }
 
   private String problem(Set<String> locked, Map<String, Long> terms) {

@@ -234,7 +234,12 @@ enum MysqlDialect implements MysqlTables {
                 "Add it to the URL: jdbc:mysql://host:3306/database.");
           }
           return new Statements.Facts(
-              string(row, 1), string(row, 4), string(row, 2), string(row, 3), restSeconds * 1000);
+              string(row, 1),
+              string(row, 4),
+              string(row, 2),
+              string(row, 3),
+              restSeconds * 1000,
+              "");
         })
         .get(0);
   }

@@ -157,20 +157,24 @@ enum PostgresqlDialect implements Dialect {
     String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
     session.locally = locally(version, restSeconds, schema);
     String sql = """
-        SELECT %s, current_user, COALESCE(host(inet_server_addr()), 'local') || ':'
-                || inet_server_port(),
-            (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout')
-        """.formatted(source());
+        SELECT %s, current_user,
+            COALESCE(host(inet_server_addr()), 'local') || ':' || inet_server_port(),
+            LEAST(NULLIF((SELECT CAST(setting AS bigint) FROM pg_settings
+                WHERE name = 'idle_session_timeout'), 0), %s),
+            (SELECT ' Commits wait for a standby. Bring back those of synchronous_standby_names: '
+                    || current_setting('synchronous_standby_names') || '.'
+                FROM pg_stat_activity
+                WHERE wait_event = 'SyncRep' AND now() - state_change > '0.5 s' LIMIT 1)
+        """.formatted(source(), restSeconds * 1000);
     return session
         .query(sql, (row) -> {
-          long idleMillis = row.getLong(4);
-          long restMillis = restSeconds * 1000;
           return new Statements.Facts(
               string(row, 1),
               string(row, 3),
               string(row, 2),
               schema,
-              idleMillis > 0 ? Math.min(idleMillis, restMillis) : restMillis);
+              row.getLong(4),
+              string(row, 5));
         })
         .get(0);
   }

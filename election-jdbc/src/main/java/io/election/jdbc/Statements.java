@@ -32,13 +32,15 @@ class Statements {
    * @param account the account that the server assigned to the session
    * @param schema where the tables are
    * @param restMillis after how long the server ends an idle session
+   * @param trouble what keeps writes from being answered, as a sentence; empty if nothing does
    */
-  record Facts(String source, String host, String account, String schema, long restMillis) {}
+  record Facts(
+      String source, String host, String account, String schema, long restMillis, String trouble) {}
 
   private final Connection connection;
   private Deadline deadline;
   Dialect dialect;
-  Facts facts = new Facts("", "", "", "", Long.MAX_VALUE);
+  Facts facts = new Facts("", "", "", "", Long.MAX_VALUE, "");
 
   /** Three statements, with semicolons, that begin each transaction if the session is not set up. */
   String locally = "";
