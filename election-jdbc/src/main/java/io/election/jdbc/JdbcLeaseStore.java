@@ -246,7 +246,8 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
-        (session) -> this.writes.designate(session, serviceId, leaderId, seen, auditNote));
+        (session) -> this.writes.designate(
+            session, session.exact(serviceId), session.exact(leaderId), seen, auditNote));
   }
 
   @Override

@@ -150,11 +150,11 @@ final class LeaseRenewal {
     StringJoiner names = new StringJoiner(", ");
     StringJoiner numbered = new StringJoiner(", ");
     terms.forEach((serviceId, term) -> {
-      String name = session.dialect().literal(serviceId);
+      String name = session.literal(serviceId);
       names.add(name);
       numbered.add("(%s, %s)".formatted(name, term));
     });
     return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(names, session.dialect().literal(nodeId), numbered, stamp.isMine());
+        .formatted(names, session.literal(nodeId), numbered, stamp.isMine());
   }
 }

@@ -83,9 +83,7 @@ final class LeaseRows {
       return LeaseRows.sql(
           session,
           this.stamp,
-          this.serviceIds.stream()
-              .map(session.dialect()::literal)
-              .collect(Collectors.joining(", ")));
+          this.serviceIds.stream().map(session::literal).collect(Collectors.joining(", ")));
     }
 
     @Override

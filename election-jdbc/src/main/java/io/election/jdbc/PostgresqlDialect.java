@@ -3,6 +3,8 @@ package io.election.jdbc;
 import static io.election.jdbc.Columns.string;
 
 import io.election.ElectionSetupException;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -164,10 +166,12 @@ enum PostgresqlDialect implements Dialect {
             (SELECT ' Commits wait for a standby. Bring back those of synchronous_standby_names: '
                     || current_setting('synchronous_standby_names') || '.'
                 FROM pg_stat_activity
-                WHERE wait_event = 'SyncRep' AND now() - state_change > '0.5 s' LIMIT 1)
+                WHERE wait_event = 'SyncRep' AND now() - state_change > '0.5 s' LIMIT 1),
+            current_setting('server_encoding')
         """.formatted(source(), restSeconds * 1000);
     return session
         .query(sql, (row) -> {
+          session.charset = charset(string(row, 6));
           return new Statements.Facts(
               string(row, 1),
               string(row, 3),
@@ -177,6 +181,15 @@ enum PostgresqlDialect implements Dialect {
               string(row, 5));
         })
         .get(0);
+  }
+
+  /** The characters of an encoding, as far as Java knows the same; at least those of ASCII. */
+  private static Charset charset(String encoding) {
+    // SQL_ASCII holds any bytes.
+    String name = encoding.replace("SQL_ASCII", "UTF8").replace("WIN", "windows-");
+    return Charset.isSupported(name) && !name.matches("EUC_(JP|TW)")
+        ? Charset.forName(name)
+        : StandardCharsets.US_ASCII;
   }
 
   private static String schema(ResultSet row, String where, Consumer<String> warning)

@@ -1,6 +1,9 @@
 package io.election.jdbc;
 
+import io.election.ElectionSetupException;
 import java.math.BigDecimal;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -48,6 +51,7 @@ class Statements {
   /** Ends such a transaction; only its own warnings count. */
   String commit = "COMMIT";
 
+  Charset charset = StandardCharsets.UTF_8;
   boolean inTransaction;
 
   /** Wraps a connection. */
@@ -186,7 +190,7 @@ class Statements {
       int mark = sql.indexOf('?', from);
       text.append(sql, from, mark);
       if (parameter instanceof String name) {
-        text.append(this.dialect.literal(name));
+        text.append(literal(name));
       } else if (parameter instanceof BigDecimal number) {
         text.append(number.toPlainString());
       } else {
@@ -195,6 +199,29 @@ class Statements {
       from = mark + 1;
     }
     return text.append(sql, from, sql.length()).toString();
+  }
+
+  /**
+   * A text as SQL, with a question mark for what the database cannot hold. In a transaction, which
+   * writes only names, that is refused.
+   */
+  final String literal(String text) {
+    return this.dialect.literal(this.inTransaction ? exact(text) : held(text));
+  }
+
+  private String held(String text) {
+    return new String(text.getBytes(this.charset), this.charset);
+  }
+
+  /** Returns a name if it is the same in the database. */
+  String exact(String name) {
+    if (held(name).equals(name)) {
+      return name;
+    }
+    throw new ElectionSetupException(
+        "The encoding of the database (SHOW server_encoding) lacks a character of '%s'."
+            .formatted(name),
+        "Use other characters in as.election.service-id, as.election.services and as.election.node-id, or a database with ENCODING 'UTF8'.");
   }
 
   /** Prepares a statement, which the caller closes. */

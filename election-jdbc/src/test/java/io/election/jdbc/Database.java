@@ -13,6 +13,7 @@ import io.election.store.LeaseStore;
 import io.election.store.LeaseStoreException;
 import io.election.store.TermEnd;
 import io.election.support.TestDatabase;
+import io.election.support.TestServer;
 import io.election.support.TestServer.Product;
 import io.election.test.Leases;
 import java.time.Duration;
@@ -53,6 +54,16 @@ final class Database {
     return database.newUser(
         "user_%d_of_%s".formatted(USERS.incrementAndGet(), database.name()),
         Arrays.stream(grants).map((grant) -> grant.formatted(place)).toArray(String[]::new));
+  }
+
+  /** Creates a database of PostgreSQL with tables and another encoding than UTF8. */
+  static TestDatabase withTables(TestServer server, String encoding) {
+    TestDatabase database = server.newDatabase();
+    server.execute(
+        "DROP DATABASE " + database.name(),
+        "CREATE DATABASE %s OWNER %s TEMPLATE template0 ENCODING '%s'"
+            .formatted(database.name(), database.username(), encoding));
+    return database.withTables();
   }
 
   static JdbcLeaseStore store(TestDatabase database) {

@@ -249,12 +249,16 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
     assertThat(committed()).isEqualTo(1);
   }
 
-  @Test
-  void anotherDatabaseOfTheServerDoesNotReachTheElection() throws Exception {
-    TestDatabase other = server().newDatabase().withTables();
+  @ParameterizedTest
+  @CsvSource({"UTF8, billing", "LATIN1, billing", "LATIN1, 订单", "LATIN1, 订单 1"})
+  void anotherDatabaseOfTheServerDoesNotReachTheElection(String encoding, String serviceId)
+      throws Exception {
+    TestDatabase other = Database.withTables(server(), encoding);
     try (Connection elsewhere = other.dataSource().getConnection()) {
       elsewhere.setAutoCommit(false);
-      assertThat(reaches(elsewhere, "a")).isFalse();
+      assertThat(this.fence.reaches(elsewhere, "a", Map.of(serviceId, this.term)))
+          .isFalse();
+      assertThat(TestServer.query(elsewhere, "SELECT 1")).as("it goes on").isEqualTo("1");
     }
   }
 }

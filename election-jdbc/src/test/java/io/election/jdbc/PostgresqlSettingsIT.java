@@ -1,16 +1,21 @@
 package io.election.jdbc;
 
+import static io.election.LeadershipLostEvent.Reason.DISPLACED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import ch.qos.logback.classic.Level;
+import io.election.AuditNote;
 import io.election.ElectionSetupException;
+import io.election.PastTerm;
 import io.election.jdbc.JdbcLeaseStore.SchemaMode;
+import io.election.store.ElectionDirectory.Announcement;
 import io.election.store.LeaseRow;
 import io.election.store.LeaseStore.Reading;
 import io.election.store.LeaseStoreException;
+import io.election.store.TermEnd;
 import io.election.support.ConnectionSource;
 import io.election.support.PostgresqlPrograms;
 import io.election.support.TestDatabase;
@@ -18,6 +23,7 @@ import io.election.support.TestServer;
 import io.election.test.Leases;
 import java.sql.Connection;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -218,6 +224,53 @@ class PostgresqlSettingsIT {
     assertThat(released.leaseMillis()).isZero();
     patiently(() -> Leases.acquire(this.store, "a", released, "me", 10_000, 0, "RELEASED"));
     assertThat(patiently(() -> Database.row(this.store, "a")).term()).isEqualTo(2);
+  }
+
+  /** A text with a character that an encoding lacks concerns neither other elections nor commands. */
+  @ParameterizedTest
+  @CsvSource({
+    "LATIN1, Zürich, 東京 1, Zü ??",
+    "WIN1251, Москва, Zürich, Z? ??",
+    "EUC_KR, 서울 1, Zürich, Z? 東京",
+    "EUC_JP, plain, a〜, Z? ??",
+    "EUC_TW, plain, 㐀, Z? ??",
+    "LATIN8, plain, Zürich, Z? ??",
+    "SQL_ASCII, Zürich, '', Zü 東京"
+  })
+  void anEncodingHoldsUpNoElectionWithANameOfItsOwn(
+      String encoding, String held, String lacking, String noted) throws Exception {
+    this.database = Database.withTables(TestServer.shared(this.release), encoding);
+    this.store = store(this.database.username(), SchemaMode.VALIDATE);
+    Set<String> ids = lacking.isEmpty() ? Set.of(held) : Set.of(held, lacking);
+    this.store.announce(new Announcement(
+        "me", ids, Set.of(), true, Duration.ofSeconds(10), "", "", Map.of(), lacking));
+    assertThat(this.store.members(ids).get(held)).hasSize(1);
+
+    assertThat(this.store.read(ids)).isEmpty();
+    Database.led(this.store, held, "me");
+    assertThat(this.store.read(ids)).containsOnlyKeys(held);
+    assertThat(this.store.history(ids)).containsOnlyKeys(held);
+    LeaseRow row = Database.row(this.store, held);
+    if (!lacking.isEmpty()) {
+      for (Call<?> refused : List.<Call<?>>of(
+          () -> Leases.create(this.store, lacking, "me", 10_000, 0),
+          () -> Leases.create(this.store, "b", lacking, 10_000, 0),
+          () -> Leases.acquire(this.store, held, row, lacking, 10_000, 0, "EXPIRED"),
+          () -> this.store.designate(held, lacking, null, null),
+          () -> this.store.designate(lacking, held, null, null))) {
+        assertThatThrownBy(refused::make)
+            .isInstanceOf(LeaseStoreException.class)
+            .hasMessageContaining("lacks a character of '" + lacking + "'")
+            .hasMessageContaining("as.election.node-id, or a database with ENCODING 'UTF8'");
+      }
+    }
+    assertThat(Leases.renew(this.store, "me", Map.of(held, 1L))).hasSize(1);
+    this.store.designate(held, "you", null, new AuditNote("Zü", "東京"));
+    assertThat(this.store.release(held, "me", 1, null, new TermEnd(DISPLACED, null)))
+        .isTrue();
+    PastTerm term = this.store.history(ids).get(held).get(0);
+    assertThat(term.endedBy() + " " + term.note()).isEqualTo(noted);
+    assertThat(term.endReason()).isEqualTo("DISPLACED");
   }
 
   /** A session that rested too long is replaced before the next call. */
