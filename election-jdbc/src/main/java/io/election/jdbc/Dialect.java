@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * What differs between the supported products. The other classes write standard SQL, with times as
  * {@code CURRENT_TIMESTAMP(6)} and as seconds by {@code EXTRACT(EPOCH FROM …)}.
  */
-interface Dialect {
+interface Dialect extends Statements.Words {
 
   /** Texts that mean the same whatever the modes of the server and the driver. */
   Pattern PLAIN = Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
@@ -48,10 +48,7 @@ interface Dialect {
   /** The name in settings and in the log. */
   String shortName();
 
-  /** Says a statement in the words of the product. */
-  String words(String sql);
-
-  /** A text as SQL, for statements without parameters. */
+  @Override
   default String literal(String text) {
     return PLAIN.matcher(text).matches()
         ? "'" + text + "'"

@@ -124,13 +124,10 @@ final class LeaseRenewal {
     }
     Set<String> locked = new HashSet<>(session.query(select, (row) -> Columns.string(row, 1)));
     locked.removeAll(renewed);
-    return new Renewals(
-        renewed,
-        locked,
-        locked.isEmpty() ? "" : problem(locked, terms) + session.facts().trouble());
+    return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(session, locked, terms));
   }
 
-  private String problem(Set<String> locked, Map<String, Long> terms) {
+  private String problem(Session session, Set<String> locked, Map<String, Long> terms) {
     String names = locked.stream()
         .sorted()
         .limit(5)
@@ -141,7 +138,7 @@ final class LeaseRenewal {
             locked.size(),
             terms.size(),
             locked.size() > 5 ? names + ", …" : names,
-            Diagnosis.locked("their rows", this.database));
+            Diagnosis.locked("their rows", this.database) + session.facts().trouble());
   }
 
   /** The condition for leases that this node holds, without parameters. */

@@ -209,7 +209,7 @@ enum MysqlDialect implements MysqlTables {
             BACKSLASH)
         .get(0);
     MysqlDialect dialect = server.dialect();
-    session.dialect = dialect;
+    session.words = dialect;
     List<MysqlSetting> settings = MysqlSetting.of(server.escaped(), restSeconds);
     settings.addAll(dialect.ownSettings());
     session.execute(settings.stream()

@@ -71,6 +71,10 @@ final class Session extends Statements implements AutoCloseable {
             dialect().commits());
   }
 
+  Dialect dialect() {
+    return (Dialect) this.words;
+  }
+
   /**
    * An SQL condition without parameters, part of every write: whether the server that executes the
    * statement is the one for which the session was set up, accepts the writes of every account, and

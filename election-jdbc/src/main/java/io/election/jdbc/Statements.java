@@ -40,25 +40,31 @@ class Statements {
   record Facts(
       String source, String host, String account, String schema, long restMillis, String trouble) {}
 
+  /** How a product says statements: that of the driver, and once the session is set up the exact one. */
+  interface Words {
+
+    /** Says a statement in the words of the product. */
+    String words(String sql);
+
+    /** A text as SQL, for statements without parameters. */
+    String literal(String text);
+  }
+
   private final Connection connection;
   private Deadline deadline;
-  Dialect dialect;
+  Words words;
   Facts facts = new Facts("", "", "", "", Long.MAX_VALUE, "");
-
-  /** Three statements, with semicolons, that begin each transaction if the session is not set up. */
+  // What begins each transaction if the session is not set up, three statements; and what ends it.
   String locally = "";
-
-  /** Ends such a transaction; only its own warnings count. */
   String commit = "COMMIT";
-
   Charset charset = StandardCharsets.UTF_8;
   boolean inTransaction;
 
   /** Wraps a connection. */
-  Statements(Connection connection, Deadline deadline, Dialect dialect) {
+  Statements(Connection connection, Deadline deadline, Words words) {
     this.connection = connection;
     this.deadline = deadline;
-    this.dialect = dialect;
+    this.words = words;
   }
 
   /** Begins a call that must end by a deadline. */
@@ -68,11 +74,6 @@ class Statements {
 
   Deadline deadline() {
     return this.deadline;
-  }
-
-  /** That of the driver, and once the session is set up that of the server. */
-  Dialect dialect() {
-    return this.dialect;
   }
 
   /** What the server told when the session was set up. */
@@ -135,7 +136,7 @@ class Statements {
    */
   private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
     bound();
-    String words = this.dialect.words(sql);
+    String words = this.words.words(sql);
     try (Statement statement = this.connection.createStatement()) {
       statement.setEscapeProcessing(false);
       if (this.inTransaction) {
@@ -206,7 +207,7 @@ class Statements {
    * writes only names, that is refused.
    */
   final String literal(String text) {
-    return this.dialect.literal(this.inTransaction ? exact(text) : held(text));
+    return this.words.literal(this.inTransaction ? exact(text) : held(text));
   }
 
   private String held(String text) {
@@ -227,7 +228,7 @@ class Statements {
   /** Prepares a statement, which the caller closes. */
   PreparedStatement prepare(String sql, @Nullable Object... parameters) throws SQLException {
     bound();
-    PreparedStatement statement = this.connection.prepareStatement(this.dialect.words(sql));
+    PreparedStatement statement = this.connection.prepareStatement(this.words.words(sql));
     try {
       for (int i = 0; i < parameters.length; i++) {
         statement.setObject(i + 1, parameters[i]);

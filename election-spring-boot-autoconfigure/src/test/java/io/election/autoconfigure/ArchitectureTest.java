@@ -327,6 +327,8 @@ class ArchitectureTest {
             "LeaseRows", 1,
             // a row is as it was read, compared for equality
             "MemberTable", 1,
+            // whether operators are told that commits wait for a standby
+            "PostgresqlDialect", 1,
             // which ended terms are pruned, never the newest
             "TermHistory", 3));
   }
