@@ -298,10 +298,11 @@ abstract class ElectorFixture {
   }
 
   /** The number of threads of this test's electors whose names begin like this. */
-  long threads(String prefix) {
+  long threads(String prefix, Thread.State... states) {
     return Thread.getAllStackTraces().keySet().stream()
         .filter((thread) ->
             thread.getName().startsWith(prefix) && !this.earlierThreads.contains(thread))
+        .filter((thread) -> states.length == 0 || List.of(states).contains(thread.getState()))
         .count();
   }
 

@@ -103,9 +103,7 @@ class ElectorThreadsTest extends ElectorFixture {
     Gate listening = listenAndHang();
     Thread stopping = started(this.node.elector::stop);
     await().until(listening::isReached);
-    await()
-        .until(() -> Thread.getAllStackTraces().keySet().stream()
-            .noneMatch((thread) -> thread.getName().equals("election-elector")));
+    await().until(() -> threads("election-elector") == 0);
     await().until(() -> stopping.getState() == Thread.State.TIMED_WAITING);
     listening.open();
     await().until(() -> !stopping.isAlive());
@@ -288,7 +286,7 @@ class ElectorThreadsTest extends ElectorFixture {
     tick(LEASE);
     awaitAwake(() -> lastOnTheLease().contains("node a, which was stopped, no longer has a lease"));
     assertThat(linesWith(kept)).hasSize(runsOutBeforeTheStopReturns ? 0 : 1);
-    this.node.heal();
+    healAtRest();
     tick(SETTINGS.renewInterval());
     awaitAwake(() -> lastOnTheLease().contains(keptAgain));
     this.node.fail("the store is away");
@@ -298,13 +296,19 @@ class ElectorThreadsTest extends ElectorFixture {
     tick(Duration.ofMinutes(1));
     awaitAwake(() -> linesWith(runOut).size() > reminders);
     assertThat(linesWith(keptAgain)).hasSize(1);
-    this.node.heal();
+    healAtRest();
     tick(SETTINGS.renewInterval());
     awaitAwake(() -> linesWith(keptAgain).size() == 2);
     this.node.worksNoMore();
     awaitAwake(() -> threads("election-") == 0);
     assertThat(this.database.row("jobs").isReleased()).isTrue();
     assertThat(lines()).last().asString().contains("node a handed term 1 back");
+  }
+
+  /** Otherwise an attempt that has failed already may count from a later time. */
+  private void healAtRest() {
+    await().until(() -> threads("election-elector", Thread.State.TIMED_WAITING) == 1);
+    this.node.heal();
   }
 
   private void awaitAwake(BooleanSupplier condition) {
