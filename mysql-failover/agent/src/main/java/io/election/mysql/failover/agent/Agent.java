@@ -132,9 +132,7 @@ final class Agent implements SmartLifecycle {
       this.site.show(new Status(Role.REFUSED, server.otherAgent(), 0));
       return;
     }
-    long now = this.site.now();
-    Seen seen =
-        this.site.change((before) -> before.with(before.seen().see(read, now))).seen();
+    Seen seen = this.site.see(read);
     if (!server.superReadOnly() && read.last().isPresent()) {
       log.warn("{} is writable but not the source; making it read-only", this.site.name());
       this.site.server().fenceWithoutAcknowledgements();

@@ -1,6 +1,8 @@
 package io.election.mysql.failover.agent;
 
 import io.election.ElectionOperations;
+import io.election.mysql.failover.agent.AgentState.Seen;
+import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
@@ -34,6 +36,12 @@ record Site(
 
   AgentState change(UnaryOperator<AgentState> step) {
     return this.reference.change(step);
+  }
+
+  /** Notes what was read of the election, and returns all that was seen of it. */
+  Seen see(Snapshot read) {
+    long now = now();
+    return change((before) -> before.with(before.seen().see(read, now))).seen();
   }
 
   void show(Status status) {

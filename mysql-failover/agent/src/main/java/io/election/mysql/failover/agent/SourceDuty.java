@@ -190,8 +190,7 @@ class SourceDuty {
     Snapshot read;
     try {
       read = this.site.registry().read();
-      long now = this.site.now();
-      this.site.change((before) -> before.with(before.seen().see(read, now)));
+      this.site.see(read);
       this.site.announcer().announce(server, Position.MAY_RECEIVE, read);
       this.site.standing().rehearse(read, this.site.election().members());
     } catch (LeaseStoreException ex) {
