@@ -109,7 +109,7 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    FenceLock lock = lock(connection);
+    FenceLock lock = lock(connection, ElectionDatabase.dialectOf(connection.getMetaData()));
     AtomicBoolean restores = new AtomicBoolean(true);
     Held held = () -> {
       if (restores.getAndSet(false)) {
@@ -177,10 +177,11 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    if (ElectionDatabase.dialectOf(connection.getMetaData().getDatabaseProductName()) == null) {
+    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData().getDatabaseProductName());
+    if (dialect == null) {
       return false;
     }
-    FenceLock lock = lock(connection);
+    FenceLock lock = lock(connection, dialect);
     if (!lock.reaches()) {
       return false;
     }
@@ -192,7 +193,8 @@ public final class CommitFence {
         }
       } catch (SQLException ex) {
         if (SqlError.isInterrupted(ex)) {
-          throw unconfirmed(ex, connection, nodeId, term.getKey(), term.getValue());
+          throw new LeadershipLostException(
+              term.getKey(), nodeId, term.getValue(), unconfirmed(ex, connection, dialect), ex);
         }
         if (!SqlError.OUT_OF_REACH.is(ex)) {
           throw ex;
@@ -205,12 +207,14 @@ public final class CommitFence {
   private boolean confirm(
       Connection connection, String nodeId, String serviceId, long term, boolean ifBounded)
       throws SQLException {
+    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
     FenceEntry entry;
     try {
-      entry = lock(connection).read(serviceId, term, ifBounded);
+      entry = lock(connection, dialect).read(serviceId, term, ifBounded);
     } catch (SQLException ex) {
       if (SqlError.isInterrupted(ex) || SqlError.OUT_OF_REACH.is(ex)) {
-        throw unconfirmed(ex, connection, nodeId, serviceId, term);
+        throw new LeadershipLostException(
+            serviceId, nodeId, term, unconfirmed(ex, connection, dialect), ex);
       }
       throw ex;
     }
@@ -238,11 +242,10 @@ public final class CommitFence {
     return true;
   }
 
-  private LeadershipLostException unconfirmed(
-      SQLException ex, Connection connection, String nodeId, String serviceId, long term)
+  /** Asks only a connection that has refused a right, and so is open, for its user. */
+  private String unconfirmed(SQLException ex, Connection connection, Dialect dialect)
       throws SQLException {
-    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
-    String reason = "could not be confirmed %s(%s%s%s)"
+    return "could not be confirmed %s(%s%s%s)"
         .formatted(
             SqlError.isLockTrouble(ex) ? "while another node was taking over " : "",
             SqlError.text(ex),
@@ -254,11 +257,9 @@ public final class CommitFence {
                 ? ""
                 : "; as.election.%s.commit-fence=false switches this check off"
                     .formatted(dialect.shortName()));
-    return new LeadershipLostException(serviceId, nodeId, term, reason, ex);
   }
 
-  private FenceLock lock(Connection connection) throws SQLException {
-    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
+  private FenceLock lock(Connection connection, Dialect dialect) {
     return dialect.fenceLock(connection, history(dialect), this.restSeconds, this::undo);
   }
 
