@@ -105,9 +105,12 @@ abstract class StartFaultsContract {
   @Test
   void fault_63_name_server_does_not_answer(@TempDir Path folder) throws Exception {
     Path hosts = Files.writeString(folder.resolve("hosts"), "127.0.0.1 localhost\n");
-    Path resolver = Files.writeString(folder.resolve("resolv.conf"), "nameserver 127.0.0.63\n");
+    long pid = ProcessHandle.current().pid(); // other JVMs may play the same fault
+    String address = "127.63." + pid / 256 % 256 + '.' + pid % 256;
+    Path resolver =
+        Files.writeString(folder.resolve("resolv.conf"), "nameserver " + address + '\n');
     String[] inOwnNamespace = withFiles(Map.of("/etc/hosts", hosts, "/etc/resolv.conf", resolver));
-    try (DatagramSocket silent = new DatagramSocket(53, InetAddress.getByName("127.0.0.63"));
+    try (DatagramSocket silent = new DatagramSocket(53, InetAddress.getByName(address));
         TcpProxy proxy = TcpProxy.to(this.database)) {
       List<Node> nodes = List.of(
           SamplingNode.named("by-address").startedBy(inOwnNamespace),
