@@ -588,7 +588,9 @@ class FailoverIT {
     String applying =
         "SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_worker WHERE applying_transaction <> ''";
     patiently().until(() -> replica.query(applying).equals("1"));
-    replica.execute("SET GLOBAL replica_max_allowed_packet = DEFAULT");
+    replica.execute(
+        "SET GLOBAL replica_max_allowed_packet = DEFAULT",
+        "SET GLOBAL long_query_time = 4321"); // lasts until the server is shut down
     source.kill();
     assertThat(large).failsWithin(Duration.ofSeconds(10));
     startAgent(replica);
@@ -596,6 +598,7 @@ class FailoverIT {
     patiently().until(() -> source().filter((each) -> each != source).isPresent());
     String next = source().orElseThrow().name;
     awaitSet(next, next.equals("b") ? "c" : "b");
+    assertThat(replica.query("SELECT @@GLOBAL.long_query_time")).startsWith("4321");
   }
 
   /**
