@@ -15,7 +15,10 @@ import io.election.support.ConnectionSource;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer.Product;
 import io.election.test.Leases;
+import java.lang.reflect.Method;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -68,6 +71,7 @@ class FailingCallsIT {
   private final Set<Connection> open = ConcurrentHashMap.newKeySet();
 
   private final AtomicInteger calls = new AtomicInteger();
+  private volatile boolean inValues;
   private volatile int failing;
   private volatile Function<String, Throwable> kind = SQLException::new;
 
@@ -230,7 +234,9 @@ class FailingCallsIT {
     Connection connection = this.database.dataSource().getConnection();
     this.open.add(connection);
     return Watched.of(connection, (method, sql) -> {
-      if (this.calls.incrementAndGet() == this.failing) {
+      boolean follows = this.inValues;
+      this.inValues = isValue(method);
+      if (!(follows && this.inValues) && this.calls.incrementAndGet() == this.failing) {
         throw this.kind.apply("injected into " + method.getName());
       }
       if (Set.of("abort", "close").contains(method.getName())
@@ -239,5 +245,11 @@ class FailingCallsIT {
       }
       return sql;
     });
+  }
+
+  /** Whether it reads or sets a value; several of these one after the other count as one call. */
+  private static boolean isValue(Method method) {
+    return Set.of(ResultSet.class, PreparedStatement.class).contains(method.getDeclaringClass())
+        && method.getName().matches("(get|set|was).*");
   }
 }

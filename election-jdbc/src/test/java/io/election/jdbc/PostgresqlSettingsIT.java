@@ -109,9 +109,9 @@ class PostgresqlSettingsIT {
             "default_transaction_deferrable = on",
             "synchronous_commit = off",
             "synchronous_commit = local",
-            "statement_timeout = 1",
-            "lock_timeout = 1",
-            "idle_in_transaction_session_timeout = 1",
+            "statement_timeout = 10",
+            "lock_timeout = 10",
+            "idle_in_transaction_session_timeout = 10",
             "idle_session_timeout = 1500",
             "client_min_messages = error",
             "client_min_messages = debug5",
@@ -150,7 +150,7 @@ class PostgresqlSettingsIT {
   @Test
   void aNodeLeadsWhateverTheLimitOfTransactions() throws Exception {
     assumeTrue(this.release != PostgresqlPrograms.V15, "it has no such limit");
-    aNodeLeadsWhateverTheDefaults("transaction_timeout = 1", Place.ROLE, Account.OWNER);
+    aNodeLeadsWhateverTheDefaults("transaction_timeout = 10", Place.ROLE, Account.OWNER);
   }
 
   private String user(Account account) {

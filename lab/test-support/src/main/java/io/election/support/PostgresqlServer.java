@@ -31,6 +31,8 @@ public final class PostgresqlServer extends TestServer {
       shared_buffers = 32MB
       # the kill of a server loses nothing by it
       fsync = off
+      # would start a process for each of hundreds of databases
+      autovacuum = off
       # for standbys that are created or stopped meanwhile
       wal_keep_size = 256MB
       """;

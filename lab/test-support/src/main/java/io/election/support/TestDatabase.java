@@ -34,7 +34,8 @@ public record TestDatabase(TestServer server, String name, String username) {
     String name = "election_" + COUNT.incrementAndGet();
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);
     if (database.isPostgresql()) {
-      server.execute("CREATE DATABASE " + name);
+      // A quarter of the default's work.
+      server.execute("CREATE DATABASE " + name + " STRATEGY FILE_COPY");
       database.newUser(database.username);
       database.execute(
           "ALTER DATABASE " + name + " OWNER TO " + database.username,

@@ -23,7 +23,10 @@ record PostgresqlDatabase(PostgresqlServer server, Optional<PgBouncer> pooler) i
 
   private static PostgresqlServer start() {
     PostgresqlServer server = PostgresqlServer.launch(PostgresqlPrograms.V18);
-    server.execute("ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET max_connections = 1200");
+    server.execute(
+        "ALTER SYSTEM SET fsync = on",
+        "ALTER SYSTEM SET autovacuum = on",
+        "ALTER SYSTEM SET max_connections = 1200");
     server.stop();
     server.start();
     return server;
