@@ -184,7 +184,9 @@ interface Dialect extends Statements.Words {
    *
    * @return whether {@link #signal} will be noticed
    */
-  boolean prepareSignal(Statements session, String holder) throws SQLException;
+  default boolean prepareSignal(Statements session, String holder) throws SQLException {
+    return true;
+  }
 
   /** Wakes the followers of a holder. */
   void signal(Statements session, String holder) throws SQLException;

@@ -28,6 +28,9 @@ import org.postgresql.PGConnection;
 enum PostgresqlDialect implements Dialect {
   INSTANCE;
 
+  /** {@code server_version_num} of one major version. */
+  private static final int MAJOR = 10_000;
+
   private static final Ddl DDL = Ddl.read("leader-election-postgresql.sql");
 
   /** A commit that did not wait for a standby is only warned of. */
@@ -214,7 +217,7 @@ enum PostgresqlDialect implements Dialect {
     if (OTHERS.matcher(version.toLowerCase(Locale.ROOT)).find()) {
       throw Dialect.unsupported(version);
     }
-    if (number < 140_000) {
+    if (number < 14 * MAJOR) {
       throw new ElectionSetupException(
           "The database of the election is %s.".formatted(version),
           "PostgreSQL 14 is the oldest that the election supports.");
@@ -249,7 +252,7 @@ enum PostgresqlDialect implements Dialect {
         SELECT %s;
         """.formatted(
             // At once: it has begun. Older servers have no such limit.
-            version >= 170_000 ? "transaction_timeout" : "statement_timeout",
+            version >= 17 * MAJOR ? "transaction_timeout" : "statement_timeout",
             String.join(", ", settings));
   }
 
@@ -336,29 +339,29 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public @Nullable String explain(String error, String where, String text, String retry) {
-    return switch (error) {
-      case "42501" ->
-        text.contains("row-level security")
-            ? "Row security hides rows of the election in %s (%s). Run for each of its tables: ALTER TABLE … DISABLE ROW LEVEL SECURITY;"
-                .formatted(where, text)
-            : text.contains("permission denied for function")
-                ? "The user may not use a function in %s (%s). Run as an administrator: GRANT EXECUTE ON FUNCTION pg_control_system() TO …;"
-                    .formatted(where, text)
-                : text.contains("permission denied for database")
-                    ? "The user may not connect to %s (%s). Run as an administrator: GRANT CONNECT ON DATABASE … TO …;"
-                        .formatted(where, text)
-                    : null;
+    String advice = switch (error) {
+      case "42501" -> denied(text);
       case "57014", "25P03", "25P04" ->
-        "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout and idle_in_transaction_session_timeout, also of the database."
-            .formatted(where, text);
+        "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout and idle_in_transaction_session_timeout, also of the database.";
       case "57P01", "57P02" ->
-        "The connection to %s was ended by a shutdown or crash of the server, or by an administrator (%s). The next call opens another."
-            .formatted(where, text);
+        "The connection to %s was ended by a shutdown or crash of the server, or by an administrator (%s). The next call opens another.";
       case "57P03" ->
-        "%s is starting, shutting down or recovering (%s). The next call tries again."
-            .formatted(where, text);
+        "%s is starting, shutting down or recovering (%s). The next call tries again.";
       default -> null;
     };
+    return advice != null ? advice.formatted(where, text) : null;
+  }
+
+  private static @Nullable String denied(String text) {
+    if (text.contains("row-level security")) {
+      return "Row security hides rows of the election in %s (%s). Run for each of its tables: ALTER TABLE … DISABLE ROW LEVEL SECURITY;";
+    }
+    if (text.contains("permission denied for function")) {
+      return "The user may not use a function in %s (%s). Run as an administrator: GRANT EXECUTE ON FUNCTION pg_control_system() TO …;";
+    }
+    return text.contains("permission denied for database")
+        ? "The user may not connect to %s (%s). Run as an administrator: GRANT CONNECT ON DATABASE … TO …;"
+        : null;
   }
 
   /** Seconds. */
@@ -370,11 +373,6 @@ enum PostgresqlDialect implements Dialect {
   @Override
   public Map.Entry<String, String> driverLabel() {
     return Map.entry("ApplicationName", "election");
-  }
-
-  @Override
-  public boolean prepareSignal(Statements session, String holder) {
-    return true;
   }
 
   /**
