@@ -159,17 +159,17 @@ class FailingCallsIT {
       int made = 1;
       for (int i = 1; i <= made; i++) {
         restore();
-        this.store.disconnect();
-        if (call != READ) {
-          // Calls that open a session fail in that one.
-          this.store.read(BOTH.keySet());
+        if (call == READ) {
+          // Opens a session, too. Other calls have that of the read before.
+          this.store.disconnect();
         }
         made = failAt(i, () -> call.on(this.store));
         assertThat(this.store.read(BOTH.keySet())).hasSize(2);
-        this.store.disconnect();
-        assertNothingIsLeft("call " + i);
+        assertNothingIsLeft("call " + i, 1);
       }
     }
+    this.store.disconnect();
+    assertNothingIsLeft("any call", 0);
   }
 
   /** Fails only some of the calls: there are thousands. */
@@ -187,7 +187,7 @@ class FailingCallsIT {
           new LeaderElectionSchema(this.watched, true, true, Database.OPERATION_TIMEOUT);
       made = Math.max(made, failAt(i, schema::ensure));
       schema.ensure();
-      assertNothingIsLeft("call %d of a migration".formatted(i));
+      assertNothingIsLeft("call %d of a migration".formatted(i), 0);
     }
   }
 
@@ -206,8 +206,10 @@ class FailingCallsIT {
     return this.calls.get();
   }
 
-  private void assertNothingIsLeft(String what) {
-    assertThat(this.open).as("connections after a failure of %s", what).isEmpty();
+  private void assertNothingIsLeft(String what, int inUse) {
+    assertThat(this.open)
+        .as("connections after a failure of %s", what)
+        .hasSizeLessThanOrEqualTo(inUse);
     Awaitility.await("threads after a failure of " + what)
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(5))
