@@ -86,15 +86,14 @@ class SourceDuty {
 
   /**
    * Promotes the server, and returns when the server is read-only again. Returns at once if this
-   * node does not lead.
+   * node does not lead, or if its agent has begun to stop.
    */
   @LeaderOnly
   public void serve() {
     Leadership leadership = this.site.election().leadership().orElse(null);
-    if (leadership == null) {
+    if (leadership == null || this.ends.tryAcquire()) {
       return;
     }
-    this.ends.drainPermits();
     boolean drained = false;
     this.handOver.refuse(); // a request that came when the last duty ended
     this.site.show(new Status(Role.PROMOTING, "it is applying the received transactions", 0));

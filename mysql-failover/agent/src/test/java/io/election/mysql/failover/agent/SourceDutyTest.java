@@ -36,28 +36,32 @@ class SourceDutyTest {
       new Standing("b", mock(), this.state, new Semaphore(0), () -> 0);
   private final ElectionOperations election = mock();
 
-  /** Its agent did not stand, or another promotion has withdrawn its decision. */
-  @Test
-  void nobodyIsPromotedWithoutADecisionToStand() throws Exception {
-    SourceDuty duty = new SourceDuty(
-        new Site(
-            CandidacyTest.properties("b", "a", "b"),
-            this.server,
-            this.registry,
-            mock(),
-            this.standing,
-            this.election,
-            this.state,
-            () -> 0),
-        SETTINGS);
-    when(this.server.another(any())).thenReturn(this.server);
+  private final SourceDuty duty = new SourceDuty(
+      new Site(
+          CandidacyTest.properties("b", "a", "b"),
+          this.server,
+          this.registry,
+          mock(),
+          this.standing,
+          this.election,
+          this.state,
+          () -> 0),
+      SETTINGS);
+
+  SourceDutyTest() {
     when(this.election.isLeader()).thenReturn(true);
     when(this.election.leadership())
         .thenReturn(Optional.of(new Leadership(9, Instant.EPOCH, Duration.ofSeconds(5))));
+  }
+
+  /** Its agent did not stand, or another promotion has withdrawn its decision. */
+  @Test
+  void nobodyIsPromotedWithoutADecisionToStand() throws Exception {
+    when(this.server.another(any())).thenReturn(this.server);
     this.standing.stand(new AgentState.Stand(mock(), mock()));
     List<Status> fenced = new ArrayList<>();
     doAnswer((call) -> fenced.add(this.state.get().status())).when(this.server).fence();
-    duty.serve();
+    this.duty.serve();
     assertThat(fenced)
         .as("not the source any more, before it is read-only")
         .extracting(Status::role)
@@ -68,5 +72,14 @@ class SourceDutyTest {
     verify(this.server).fence();
     assertThat(this.state.get().ballot().stand()).isNull();
     verify(this.election).lostLeader();
+  }
+
+  /** The elector would wait for the end of its duty, which nothing would tell it. */
+  @Test
+  void nobodyIsPromotedByAnAgentThatIsStopping() {
+    this.duty.end();
+    this.duty.serve();
+    verify(this.election, never()).lostLeader();
+    assertThat(this.state.get().status().role()).isEqualTo(Status.Role.UNKNOWN);
   }
 }
