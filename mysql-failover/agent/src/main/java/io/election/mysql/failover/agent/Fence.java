@@ -49,7 +49,9 @@ record Fence(Site site, LeaseSettings settings, KillCommand kill) {
       // A server that is being shut down listens no more, but still answers its clients: it commits
       // what waits for acknowledgements.
       if (!this.kill.run()) {
-        log.error("{} will be shut down by its guard", this.site.name());
+        log.error(
+            "{} is left to its guard, which shuts it down: start it again then. If it runs on, its guard was killed too: use kill -9, since a server that is stopped answers what waits",
+            this.site.name());
         // If the server is still running, the lease is kept until the guard has acted. A paused one
         // may resume before that.
         await(fenced, () -> this.site.now() - this.site.server().guardActsBy() < 0);

@@ -33,6 +33,8 @@ final class HandOver {
     Request request = new Request(target, new CompletableFuture<>());
     if (!isSource) {
       request.refuse(this.site.name() + " is not the source");
+    } else if (target.equals(this.site.name())) {
+      request.refuse(target + " is the source already");
     } else if (!this.requested.compareAndSet(null, request)) {
       request.refuse("another switch-over is under way");
     }
@@ -68,8 +70,11 @@ final class HandOver {
         .orElse(null);
     if (target == null || agent == null) {
       throw new IllegalArgumentException(
-          "no agent has announced a server '%s'; announced servers: %s"
-              .formatted(server, read.positions().keySet()));
+          target == null
+              ? "no agent has announced a server '%s'; announced servers: %s"
+                  .formatted(server, read.positions().keySet())
+              : "the agent of %s is down, or has just started: try again in ten seconds"
+                  .formatted(server));
     }
     require(
         target.refusal().isEmpty(),

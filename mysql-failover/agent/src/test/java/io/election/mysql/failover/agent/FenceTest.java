@@ -171,8 +171,7 @@ class FenceTest {
     assertThat(Duration.ofNanos(clock.get()))
         .isBetween(Duration.ofSeconds(3), Duration.ofMillis(3_200));
     verify(this.server).abort();
-    assertThat(output)
-        .contains("a could not be made read-only in time", "a will be shut down by its guard");
+    assertThat(output).contains("a could not be made read-only in time", "a is left to its guard");
   }
 
   @Test

@@ -82,4 +82,13 @@ class SourceDutyTest {
     verify(this.election, never()).lostLeader();
     assertThat(this.state.get().status().role()).isEqualTo(Status.Role.UNKNOWN);
   }
+
+  @Test
+  void aSourceIsNotHandedOverToItself() {
+    this.state.change((before) -> before.with(new Status(Status.Role.SOURCE, "", 0)));
+    assertThat(this.duty.switchOver("b"))
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .withMessageContaining("b is the source already");
+  }
 }
