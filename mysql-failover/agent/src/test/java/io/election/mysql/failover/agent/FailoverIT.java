@@ -569,6 +569,9 @@ class FailoverIT {
     awaitSet("a", "b", "c");
     Server source = this.set.get("a");
     Server replica = this.set.get("b");
+    for (Server each : List.of(replica, this.set.get("c"))) {
+      patiently().until(() -> !proof(each.name).isEmpty());
+    }
     source.execute("CREATE TABLE orders.large (content longblob)");
     this.agents.stop("b"); // otherwise the replica would receive the rest
     this.agents.stop("c");
