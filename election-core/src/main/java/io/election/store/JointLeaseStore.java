@@ -146,8 +146,17 @@ public class JointLeaseStore implements LeaseStore, LeadershipCondition {
   public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
     this.list.services().read(serviceIds);
     List<Map<String, Reading>> answers = new ArrayList<>();
+    LeaseStoreException failure = null;
     for (Part part : this.list.byName()) {
-      answers.add(part.call((store) -> store.read(serviceIds)));
+      try {
+        answers.add(part.call((store) -> store.read(serviceIds)));
+      } catch (LeaseStoreException ex) {
+        // The others are asked too: otherwise they would look silent.
+        failure = failure != null ? failure : ex;
+      }
+    }
+    if (failure != null) {
+      throw failure;
     }
     Map<String, Reading> readings = new LinkedHashMap<>();
     for (String id : serviceIds) {

@@ -25,6 +25,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class JointLeaseStoreTest {
 
@@ -559,24 +561,26 @@ class JointLeaseStoreTest {
     assertThat(list("x", plain, this.linkB)).isInstanceOf(ElectionDirectory.class);
   }
 
-  @Test
-  void theHealthOfEachPartIsThatOfItsLastCall() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"a", "b"})
+  void theHealthOfEachPartIsThatOfItsLastCall(String failing) throws Exception {
+    Store link = failing.equals("a") ? this.linkA : this.linkB;
     assertThat(this.list.health()).isEmpty();
-    fail(this.linkB, "read");
+    fail(link, "read");
     for (int second = 0; second < 3; second++) {
       this.now += Duration.ofSeconds(1).toNanos();
       assertThatThrownBy(() -> this.list.read(Set.of(JOBS)));
     }
 
     assertThat(this.list.health().keySet()).containsExactly("a", "b");
-    assertThat(this.list.health().get("a"))
+    assertThat(this.list.health().get(failing.equals("a") ? "b" : "a"))
         .isEqualTo(new StoreHealth(Duration.ZERO, Duration.ZERO, null));
     Duration broken = Duration.ofSeconds(2);
-    assertThat(this.list.health().get("b"))
+    assertThat(this.list.health().get(failing))
         .isEqualTo(new StoreHealth(broken, broken, "out of reach"));
-    this.linkB.before((name) -> {});
+    link.before((name) -> {});
     this.list.read(Set.of(JOBS));
-    assertThat(this.list.health().get("b"))
+    assertThat(this.list.health().get(failing))
         .isEqualTo(new StoreHealth(Duration.ZERO, Duration.ZERO, null));
     this.list.close();
     assertThat(this.list.health()).isEmpty();
