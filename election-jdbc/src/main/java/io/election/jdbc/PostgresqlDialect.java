@@ -28,8 +28,7 @@ import org.postgresql.PGConnection;
 enum PostgresqlDialect implements Dialect {
   INSTANCE;
 
-  /** {@code server_version_num} of one major version. */
-  private static final int MAJOR = 10_000;
+  private static final int MAJOR = 10_000; // of server_version_num
 
   private static final Ddl DDL = Ddl.read("leader-election-postgresql.sql");
 
@@ -375,11 +374,7 @@ enum PostgresqlDialect implements Dialect {
     return Map.entry("ApplicationName", "election");
   }
 
-  /**
-   * A transaction like any other.
-   *
-   * @see <a href="https://www.postgresql.org/docs/current/sql-notify.html">NOTIFY</a>
-   */
+  /** A transaction like any other. */
   @Override
   public void signal(Statements session, String holder) throws SQLException {
     session.query("SELECT pg_notify(?, '')", (row) -> "", channel(session, holder));

@@ -100,7 +100,12 @@ class Statements {
   /** Runs a write and returns the number of rows that it changed. */
   int update(String sql, @Nullable Object... parameters) throws SQLException {
     if (isLocal()) {
-      return roundTrip(inlined(sql, parameters), Statement::getUpdateCount);
+      int changed = roundTrip(inlined(sql, parameters), Statement::getUpdateCount);
+      if (changed < 0) {
+        throw new SQLException(
+            "the driver does not tell whether it was done: remove prepareThreshold=-1 from the URL");
+      }
+      return changed;
     }
     try (PreparedStatement statement = prepare(sql, parameters)) {
       return statement.executeUpdate();

@@ -3,6 +3,7 @@ package io.election.jdbc;
 import static io.election.LeadershipLostEvent.Reason.DISPLACED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
@@ -18,6 +19,7 @@ import io.election.store.LeaseStoreException;
 import io.election.store.TermEnd;
 import io.election.support.ConnectionSource;
 import io.election.support.PostgresqlPrograms;
+import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import io.election.test.Leases;
@@ -423,6 +425,25 @@ class PostgresqlSettingsIT {
         .isNull();
   }
 
+  /** The driver then tells of no write how many rows it has changed. */
+  @Test
+  void aWriteThatTheDriverCountsNotIsUnknown() throws Exception {
+    this.database.withTables();
+    String url = this.database.jdbcUrl() + "&prepareThreshold=-1";
+    this.store = store(
+        new TestDataSource(url, this.database.username(), this.database.password()),
+        SchemaMode.VALIDATE);
+    Throwable failure = catchThrowable(() -> {
+      Database.led(this.store, "a", "me");
+      assertThat(Leases.renew(this.store, "me", Map.of("a", 1L))).hasSize(1);
+    });
+    if (failure != null) { // not with each release
+      assertThat(failure)
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("remove prepareThreshold=-1 from the URL");
+    }
+  }
+
   /** Hidden rows would look like elections without a record. */
   @ParameterizedTest
   @EnumSource
@@ -476,6 +497,7 @@ class PostgresqlSettingsIT {
     String user = Database.newUser(this.database, grant);
     this.store = store(user, SchemaMode.NONE);
 
+    LeaseRow led = Database.led(this.store, "a", "me");
     assertThatThrownBy(() -> Leases.create(this.store, "a", "me", 10_000, 0))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("lacks a right")
