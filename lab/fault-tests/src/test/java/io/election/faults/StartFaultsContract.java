@@ -13,6 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -105,8 +107,8 @@ abstract class StartFaultsContract {
   @Test
   void fault_63_name_server_does_not_answer(@TempDir Path folder) throws Exception {
     Path hosts = Files.writeString(folder.resolve("hosts"), "127.0.0.1 localhost\n");
-    long pid = ProcessHandle.current().pid(); // other JVMs may play the same fault
-    String address = "127.63." + pid / 256 % 256 + '.' + pid % 256;
+    Random random = ThreadLocalRandom.current(); // the other product's test may run meanwhile
+    String address = "127.63." + random.nextInt(256) + '.' + random.nextInt(1, 255);
     Path resolver =
         Files.writeString(folder.resolve("resolv.conf"), "nameserver " + address + '\n');
     String[] inOwnNamespace = withFiles(Map.of("/etc/hosts", hosts, "/etc/resolv.conf", resolver));
