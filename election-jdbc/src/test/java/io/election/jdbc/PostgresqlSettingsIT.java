@@ -425,7 +425,7 @@ class PostgresqlSettingsIT {
         .isNull();
   }
 
-  /** The driver then tells of no write how many rows it has changed. */
+  /** With this option the driver does not tell how many rows a write has changed. */
   @Test
   void aWriteThatTheDriverCountsNotIsUnknown() throws Exception {
     this.database.withTables();
@@ -497,7 +497,6 @@ class PostgresqlSettingsIT {
     String user = Database.newUser(this.database, grant);
     this.store = store(user, SchemaMode.NONE);
 
-    LeaseRow led = Database.led(this.store, "a", "me");
     assertThatThrownBy(() -> Leases.create(this.store, "a", "me", 10_000, 0))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("lacks a right")
