@@ -68,13 +68,15 @@ final class HandOver {
         .filter((each) -> Status.isShown(each, server))
         .findFirst()
         .orElse(null);
-    if (target == null || agent == null) {
+    if (target == null) {
       throw new IllegalArgumentException(
-          target == null
-              ? "no agent has announced a server '%s'; announced servers: %s"
-                  .formatted(server, read.positions().keySet())
-              : "the agent of %s is down, or has just started: try again in ten seconds"
-                  .formatted(server));
+          "no agent has announced a server '%s'; announced servers: %s"
+              .formatted(server, read.positions().keySet()));
+    }
+    if (agent == null) {
+      throw new IllegalArgumentException(
+          "the agent of %s is down, or has just started: try again in ten seconds"
+              .formatted(server));
     }
     require(
         target.refusal().isEmpty(),
