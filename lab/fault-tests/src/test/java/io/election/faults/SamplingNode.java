@@ -3,9 +3,11 @@ package io.election.faults;
 import io.election.ElectionService;
 import io.election.LeadershipEvent;
 import io.election.support.TestDatabase;
+import io.election.support.process.ClassArchive;
 import io.election.support.process.LeadershipLog;
 import io.election.support.process.Node;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
@@ -22,7 +24,7 @@ import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
-/** A process that has the starter, and asks every millisecond whether it leads. */
+/** A process that has the starter, and asks every other millisecond whether it leads. */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration(
     exclude = {
@@ -38,7 +40,7 @@ class SamplingNode {
   static Node named(String name) {
     return new Node(name, SamplingNode.class)
         .with("as.election.node-id=" + name)
-        .withJvmOptions(ClassArchive.OPTIONS);
+        .withJvmOptions(Classes.OPTIONS);
   }
 
   static Node with(Class<?> configuration, Node node) {
@@ -69,7 +71,7 @@ class SamplingNode {
       } catch (OutOfMemoryError ex) {
         // The question allocates no memory, but the term does.
       }
-      LockSupport.parkNanos(1_000_000);
+      LockSupport.parkNanos(2_000_000);
     }
   }
 
@@ -83,5 +85,15 @@ class SamplingNode {
     Thread thread = new Thread(task, name);
     thread.setDaemon(true);
     thread.start();
+  }
+
+  private static final class Classes {
+
+    static final List<String> OPTIONS = ClassArchive.train(
+        SamplingNode.class.getName(),
+        "--server.port=0",
+        "--as.election.service-id=training",
+        "--as.election.node-id=a",
+        "--spring.datasource.url=jdbc:mysql://127.0.0.1:1/none");
   }
 }

@@ -19,6 +19,7 @@ public final class NodeProcess {
   public static final List<String> JVM = List.of(
       ProcessHandle.current().info().command().orElse("java"),
       "-XX:TieredStopAtLevel=1",
+      "-XX:CompileThresholdScaling=3",
       "-XX:+UseSerialGC",
       "-Xmx96m",
       "-Dfile.encoding=UTF-8");

@@ -4,6 +4,7 @@ import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.support.Signal;
 import io.election.support.TestServer;
+import io.election.support.process.ClassArchive;
 import io.election.support.process.NodeProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** An agent in a JVM of its own, queried over HTTP. */
 final class AgentProcess implements AutoCloseable {
@@ -36,6 +38,21 @@ final class AgentProcess implements AutoCloseable {
 
   private static final String TOKEN = "token-of-the-tests";
 
+  private static final List<String> CLASSES = ClassArchive.train(
+      FailoverAgentApplication.class.getName(),
+      "--server.port=0",
+      "--as.election.service-id=training",
+      "--as.election.node-id=a",
+      "--as.election.etcd.endpoints=http://127.0.0.1:1",
+      "--as.failover.server=a",
+      "--as.failover.url=jdbc:mysql://127.0.0.1:1/",
+      "--as.failover.username=root",
+      "--as.failover.password=none",
+      "--as.failover.replication-username=replica",
+      "--as.failover.replication-password=none",
+      "--as.failover.servers.a=127.0.0.1:1",
+      "--as.failover.servers.b=127.0.0.1:2");
+
   final int port;
   private final int commands;
   private final List<String> command;
@@ -45,7 +62,8 @@ final class AgentProcess implements AutoCloseable {
   /** Starts an agent that appends its log to a file. */
   AgentProcess(List<String> arguments, Path log) {
     this(
-        List.of("-cp", NodeProcess.classPath(), FailoverAgentApplication.class.getName()),
+        Stream.concat(CLASSES.stream(), Stream.of(FailoverAgentApplication.class.getName()))
+            .toList(),
         arguments,
         log);
   }

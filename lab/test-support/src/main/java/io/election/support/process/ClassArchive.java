@@ -1,6 +1,5 @@
-package io.election.faults;
+package io.election.support.process;
 
-import io.election.support.process.NodeProcess;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -12,14 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.spi.ToolProvider;
 
 /**
- * The classes of a {@link SamplingNode}, parsed and verified once for all nodes, whose start takes
- * nearly a third less processor time with them. It is the JVM's class-data sharing, with Spring's
- * training run.
+ * The classes of a program, parsed and verified once for all its processes, whose start takes a
+ * third less processor time with them. It is the JVM's class-data sharing, with Spring's training
+ * run.
  */
-final class ClassArchive {
-
-  /** The JVM options of a node. Without the archive, the node loads its classes as usual. */
-  static final List<String> OPTIONS = new ClassArchive().train();
+public final class ClassArchive {
 
   private final Path folder;
 
@@ -35,18 +31,25 @@ final class ClassArchive {
     this.archive = file("classes.jsa");
   }
 
-  private List<String> train() {
+  /**
+   * Returns the JVM options of a program, among them its class path. Without the archive, a process
+   * loads its classes as usual.
+   *
+   * @param arguments those with which the program comes as far as its beans
+   */
+  public static List<String> train(String program, String... arguments) {
+    return new ClassArchive().of(program, arguments);
+  }
+
+  private List<String> of(String program, String... arguments) {
     String classPath = "--class-path=" + jars();
     List<String> command = new ArrayList<>(NodeProcess.JVM);
     command.addAll(List.of(
         classPath,
         "-XX:ArchiveClassesAtExit=" + this.archive,
         "-Dspring.context.exit=onRefresh",
-        SamplingNode.class.getName(),
-        "--spring.main.web-application-type=none",
-        "--as.election.service-id=training",
-        "--as.election.node-id=a",
-        "--spring.datasource.url=jdbc:mysql://127.0.0.1:1/none"));
+        program));
+    command.addAll(List.of(arguments));
     try {
       Process training = new ProcessBuilder(command)
           .redirectErrorStream(true)
@@ -68,12 +71,12 @@ final class ClassArchive {
   private String jars() {
     ToolProvider jar = ToolProvider.findFirst("jar").orElseThrow();
     List<String> entries = new ArrayList<>();
-    for (String entry : NodeProcess.classPath().split(File.pathSeparator)) {
+    for (String entry : NodeProcess.classPath().split(File.pathSeparator, -1)) {
       if (!Files.isDirectory(Path.of(entry))) {
         entries.add(entry);
         continue;
       }
-      String packed = file("classes-%d.jar".formatted(entries.size())).toString();
+      String packed = file("classes-" + entries.size() + ".jar").toString();
       if (jar.run(System.out, System.err, "c0f", packed, "-C", entry, ".") != 0) {
         throw new IllegalStateException("jar cannot pack " + entry);
       }
