@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The store works and has lost nothing after any call of the driver failed in any way. */
+/** The store works and has lost nothing after any call of the driver failed, in one of three ways. */
 @ParameterizedClass(name = "{0}")
 @EnumSource(names = {"DEFAULT", "NEWEST_POSTGRESQL"})
 class FailingCallsIT {
@@ -154,19 +154,17 @@ class FailingCallsIT {
 
   private void failAtEach(Call call, List<Function<String, Throwable>> kinds) throws Exception {
     lead();
-    for (Function<String, Throwable> each : kinds) {
-      this.kind = each;
-      int made = 1;
-      for (int i = 1; i <= made; i++) {
-        restore();
-        if (call == READ) {
-          // Opens a session, too. Other calls have that of the read before.
-          this.store.disconnect();
-        }
-        made = failAt(i, () -> call.on(this.store));
-        assertThat(this.store.read(BOTH.keySet())).hasSize(2);
-        assertNothingIsLeft("call " + i, 1);
+    int made = 1;
+    for (int i = 1; i <= made; i++) {
+      restore();
+      if (call == READ) {
+        // Opens a session, too. Other calls have that of the read before.
+        this.store.disconnect();
       }
+      this.kind = kinds.get(i % kinds.size());
+      made = failAt(i, () -> call.on(this.store));
+      assertThat(this.store.read(BOTH.keySet())).hasSize(2);
+      assertNothingIsLeft("call " + i, 1);
     }
     this.store.disconnect();
     assertNothingIsLeft("any call", 0);

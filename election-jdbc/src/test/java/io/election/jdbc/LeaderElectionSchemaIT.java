@@ -48,7 +48,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests the schema on one server. */
-@OnEveryServer
+@OnEveryServer(alike = true)
 class LeaderElectionSchemaIT extends ServerDatabase {
 
   /** The hand-made table that teams already have, verbatim. */

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.Parameter;
  * Runs the contract by the product's driver, and with settings that users have in their URLs and
  * pools: on the default server by a pool, on the others without one.
  */
-@OnEveryServer(postgresql = true)
+@OnEveryServer(postgresql = true, alike = true)
 class LeaseStoreIT {
 
   @Parameter

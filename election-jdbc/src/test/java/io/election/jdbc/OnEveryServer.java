@@ -40,6 +40,9 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
   /** Whether the class runs on PostgreSQL. */
   boolean postgresql() default false;
 
+  /** Whether the class runs on releases, too, that our code tells from no other. */
+  boolean alike() default false;
+
   enum Server {
     /** The newest MySQL, or the embedded MariaDB where there is no Docker. */
     DEFAULT(
@@ -85,6 +88,11 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
       return this == DEFAULT || this == NEWEST_POSTGRESQL;
     }
 
+    /** Whether our code treats the server as it does another one of the product. */
+    private boolean isAlike() {
+      return this == NEWEST_MARIADB || this == POSTGRESQL_17;
+    }
+
     private boolean isPostgresql() {
       return compareTo(NEWEST_POSTGRESQL) >= 0;
     }
@@ -108,6 +116,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
       OnEveryServer on = context.getRequiredTestClass().getAnnotation(OnEveryServer.class);
       return Server.ofThisRun()
           .filter((server) -> server.isPostgresql() ? on.postgresql() : on.mysql())
+          .filter((server) -> on.alike() || !server.isAlike())
           .map(Arguments::of);
     }
   }

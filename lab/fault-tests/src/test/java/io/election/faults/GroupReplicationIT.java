@@ -53,15 +53,10 @@ class GroupReplicationIT {
   }
 
   private void onThreeNodes(Cluster.Start scenario) throws Exception {
-    onThreeNodes(LEASE, RENEW, scenario);
-  }
-
-  private void onThreeNodes(Duration lease, Duration renew, Cluster.Start scenario)
-      throws Exception {
     List<Node> nodes =
         Cluster.threeNodes((node) -> Cluster.on(this.database, group.members(), node));
     Cluster.prepare(this.database);
-    Cluster.start(this.database, lease, renew, nodes, (cluster) -> {
+    Cluster.start(this.database, LEASE, RENEW, nodes, (cluster) -> {
       cluster.awaitLeader();
       scenario.run(cluster);
     });
@@ -80,30 +75,6 @@ class GroupReplicationIT {
   @Test
   void aPrimaryThatHangsAndComesBackHasNoSay() throws Exception {
     endPrimaries("the primary hung", 1, TestServer::pause);
-  }
-
-  @Test
-  void aLeaderWithADefaultLeaseMayOutliveTheElectionOfAPrimary() throws Exception {
-    onThreeNodes(Duration.ofSeconds(10), Duration.ofSeconds(2), (cluster) -> {
-      for (int round = 0; round < ROUNDS; round++) {
-        NodeProcess leader = cluster.awaitLeader();
-        int moves = leader.logLines("is another server now").size();
-        int claims = cluster.judge().claims().size();
-        TestServer primary = group.primary().orElseThrow();
-        primary.kill();
-        awaitPrimaryOtherThan(primary, cluster);
-        cluster.await(
-            "the leader has found the other primary",
-            () -> leader.logLines("is another server now").size() > moves);
-        NodeProcess next = cluster.awaitLeader();
-        Cluster.measured(
-            "kill -9 of the primary, lease 10 s, renew interval 2 s: %s",
-            cluster.judge().claims().size() == claims
-                ? "the same leader without a gap"
-                : "another leadership, %s after %s".formatted(next, leader));
-        group.restore();
-      }
-    });
   }
 
   /** Ends primaries. Each time the leader steps down, and a node leads again. */

@@ -368,12 +368,8 @@ class MoveIT {
   @CsvSource({
     "Mysql, Postgresql",
     "Postgresql, Etcd",
-    "Postgresql, Zookeeper",
-    "Mysql, Etcd",
     "Etcd, Zookeeper",
     "ManualAllocation, Mysql",
-    "ManualAllocation, Zookeeper",
-    "ManualAllocation, Etcd",
     "SeedTable, Mysql",
     "SeedZookeeper, Mysql",
     "CuratorLatch, Mysql"

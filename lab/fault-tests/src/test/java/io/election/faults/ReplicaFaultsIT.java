@@ -117,15 +117,14 @@ class ReplicaFaultsIT {
     assertThat(cluster.leader()).isPresent();
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {1, -1})
-  void fault_32_failover_to_a_server_whose_clock_differs_by_an_hour(int hours) throws Exception {
+  @Test
+  void fault_32_failover_to_a_server_whose_clock_is_an_hour_ahead() throws Exception {
     // The clock of the replica is a library that makes it slow.
     Duration lease = LEASE.multipliedBy(3);
-    try (ReplicatedServers apart = ReplicatedServers.start(Duration.ofHours(hours))) {
+    try (ReplicatedServers apart = ReplicatedServers.start(Duration.ofHours(1))) {
       onThreeNodes(apart, lease, (cluster) -> {
         long difference = seconds(apart.replica()) - seconds(apart.source());
-        assertThat(difference).isBetween(hours * 3600L - 60, hours * 3600L + 60);
+        assertThat(difference).isBetween(3540L, 3660L);
         NodeProcess leader = cluster.awaitLeader();
         Claim before = leader.lastClaim();
 
@@ -143,9 +142,7 @@ class ReplicaFaultsIT {
         leader.kill();
         NodeProcess next = cluster.awaitLeaderOtherThan(leader);
         cluster.printGap(
-            "kill -9 of the leader on a server whose clock is %+d h off".formatted(hours),
-            leader,
-            next);
+            "kill -9 of the leader on a server whose clock is an hour ahead", leader, next);
         assertThat(cluster.gapSeconds(leader, next))
             .isLessThan(lease.multipliedBy(2).toSeconds());
       });

@@ -37,7 +37,7 @@ final class Soak {
 
   private static final Duration LONGEST_FAULT = Cluster.LEASE.multipliedBy(5).dividedBy(2);
 
-  private final Duration duration = Duration.parse(System.getProperty("soak.duration", "PT40S"));
+  private final Duration duration = Duration.parse(System.getProperty("soak.duration", "PT20S"));
 
   private final long seed =
       Long.getLong("soak.seed", ThreadLocalRandom.current().nextLong(1_000_000));
