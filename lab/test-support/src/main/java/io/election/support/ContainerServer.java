@@ -17,7 +17,6 @@ import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.JdbcDatabaseContainer;
 import org.testcontainers.containers.Network;
 import org.testcontainers.mariadb.MariaDBContainer;
-import org.testcontainers.mysql.MySQLContainer;
 
 /** A server in a container. */
 final class ContainerServer extends TestServer {
@@ -85,7 +84,7 @@ final class ContainerServer extends TestServer {
   private static JdbcDatabaseContainer<?> container(DatabaseImage image) {
     JdbcDatabaseContainer<?> container = image.product() == Product.MARIADB
         ? new MariaDBContainer(image.imageName())
-        : new MySQLContainer(image.imageName());
+        : image.mysql();
     return container.withUsername("app").withPassword(ROOT_PASSWORD);
   }
 

@@ -7,6 +7,7 @@ import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
+import io.election.support.DatabaseImage;
 import io.election.support.TestServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -59,7 +60,8 @@ final class ReplicationSet implements AutoCloseable {
       this.name = name;
       this.address = address;
       this.network = network;
-      this.container = new MySQLContainer("mysql:9.7")
+      this.container = DatabaseImage.MYSQL_9_7
+          .mysql()
           .withNetwork(network)
           .withCreateContainerCmdModifier((command) -> command.withIpv4Address(address))
           .withUsername("app")
