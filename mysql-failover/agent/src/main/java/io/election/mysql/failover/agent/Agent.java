@@ -59,7 +59,7 @@ final class Agent implements SmartLifecycle {
   }
 
   Status status() {
-    return state().status();
+    return state().shown().at(this.site.now());
   }
 
   @Override

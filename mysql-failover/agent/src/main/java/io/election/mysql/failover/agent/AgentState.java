@@ -2,6 +2,8 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.agent.Candidacy.Decision;
 import io.election.mysql.failover.agent.Registry.Snapshot;
+import io.election.mysql.failover.agent.Status.Role;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param told the position that it has published; {@code null} if it has published none
  */
 record AgentState(
-    Status status,
+    Shown shown,
     Seen seen,
     Ballot ballot,
     Link link,
@@ -47,7 +49,7 @@ record AgentState(
 
   private static AgentState initial(long now) {
     return new AgentState(
-        new Status(Status.Role.UNKNOWN, "the agent has not looked at it yet", 0),
+        new Shown(new Status(Role.UNKNOWN, "the agent has not looked at it yet", 0), now),
         new Seen(null, now, 0),
         new Ballot(null, now - TimeUnit.HOURS.toNanos(1), null),
         new Link(null, now, false, "", null),
@@ -56,39 +58,64 @@ record AgentState(
         new Rehearsal("", 0, now));
   }
 
-  AgentState with(Status status) {
+  Status status() {
+    return this.shown.status();
+  }
+
+  AgentState with(Shown shown) {
     return new AgentState(
-        status, this.seen, this.ballot, this.link, this.told, this.duty, this.rehearsal);
+        shown, this.seen, this.ballot, this.link, this.told, this.duty, this.rehearsal);
   }
 
   AgentState with(Seen seen) {
     return new AgentState(
-        this.status, seen, this.ballot, this.link, this.told, this.duty, this.rehearsal);
+        this.shown, seen, this.ballot, this.link, this.told, this.duty, this.rehearsal);
   }
 
   AgentState with(Ballot ballot) {
     return new AgentState(
-        this.status, this.seen, ballot, this.link, this.told, this.duty, this.rehearsal);
+        this.shown, this.seen, ballot, this.link, this.told, this.duty, this.rehearsal);
   }
 
   AgentState with(Link link) {
     return new AgentState(
-        this.status, this.seen, this.ballot, link, this.told, this.duty, this.rehearsal);
+        this.shown, this.seen, this.ballot, link, this.told, this.duty, this.rehearsal);
   }
 
   AgentState with(Told told) {
     return new AgentState(
-        this.status, this.seen, this.ballot, this.link, told, this.duty, this.rehearsal);
+        this.shown, this.seen, this.ballot, this.link, told, this.duty, this.rehearsal);
   }
 
   AgentState with(Duty duty) {
     return new AgentState(
-        this.status, this.seen, this.ballot, this.link, this.told, duty, this.rehearsal);
+        this.shown, this.seen, this.ballot, this.link, this.told, duty, this.rehearsal);
   }
 
   AgentState with(Rehearsal rehearsal) {
     return new AgentState(
-        this.status, this.seen, this.ballot, this.link, this.told, this.duty, rehearsal);
+        this.shown, this.seen, this.ballot, this.link, this.told, this.duty, rehearsal);
+  }
+
+  /** A status, and when it was last found to hold. */
+  record Shown(Status status, long at) {
+
+    /** The roles in which clients use the server, which is looked at once a second. */
+    private static final Set<Role> SERVING = Set.of(Role.SOURCE, Role.REPLICA);
+
+    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+    /** Returns the status, which is unknown for a server that should have answered long ago. */
+    Status at(long now) {
+      long silence = now - this.at;
+      return silence > SILENCE_NANOS && SERVING.contains(this.status.role())
+          ? new Status(
+              Role.UNKNOWN,
+              "it was %s, but has not answered for %s s"
+                  .formatted(this.status.role(), TimeUnit.NANOSECONDS.toSeconds(silence)),
+              this.status.lagSeconds())
+          : this.status;
+    }
   }
 
   /**

@@ -64,8 +64,6 @@ final class MysqlServer implements AutoCloseable {
   /** The last connection of this agent by which it managed the server; 0 if none did. */
   private long managed;
 
-  /**
-   */
   MysqlServer(String url, String user, String password, Tls tls, LongSupplier clock) {
     this(new ServerConnection(url, user, password, PATIENCE), tls, clock);
   }

@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionOperations;
 import io.election.mysql.failover.agent.AgentState.Seen;
+import io.election.mysql.failover.agent.AgentState.Shown;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
@@ -46,7 +47,8 @@ record Site(
 
   void show(Status status) {
     Status before = state().status();
-    change((state) -> state.with(status));
+    Shown shown = new Shown(status, now());
+    change((state) -> state.with(shown));
     if (before.role() != status.role() || !before.reason().equals(status.reason())) {
       String reason = status.reason().isEmpty() ? "" : ": " + status.reason();
       log.atLevel(status.isOut() ? Level.WARN : Level.INFO)

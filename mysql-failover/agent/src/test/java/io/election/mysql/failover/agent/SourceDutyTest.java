@@ -85,7 +85,8 @@ class SourceDutyTest {
 
   @Test
   void aSourceIsNotHandedOverToItself() {
-    this.state.change((before) -> before.with(new Status(Status.Role.SOURCE, "", 0)));
+    this.state.change(
+        (before) -> before.with(new AgentState.Shown(new Status(Status.Role.SOURCE, "", 0), 0)));
     assertThat(this.duty.switchOver("b"))
         .failsWithin(Duration.ZERO)
         .withThrowableThat()

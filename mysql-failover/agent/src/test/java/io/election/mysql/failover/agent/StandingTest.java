@@ -68,7 +68,10 @@ class StandingTest {
   @Test
   void itShowsWhatTheAgentSays() {
     assertThat(this.standing.position("set")).startsWith("server=b role=UNKNOWN");
-    this.state.change((before) -> before.with(new Status(Status.Role.REPLICA, "why", 3)));
+    this.state.change((before) ->
+        before.with(new AgentState.Shown(new Status(Status.Role.REPLICA, "why", 3), this.now)));
     assertThat(this.standing.position("set")).isEqualTo("server=b role=REPLICA lag=3s reason=why");
+    this.now += 4_000_000_000L;
+    assertThat(this.standing.position("set")).startsWith("server=b role=UNKNOWN");
   }
 }
