@@ -76,11 +76,7 @@ final class AgentProcess implements AutoCloseable {
   AgentProcess(List<String> program, List<String> arguments, Path log) {
     this.port = TestServer.freePort();
     this.commands = TestServer.freePort();
-    this.command = new ArrayList<>(List.of(
-        ProcessHandle.current().info().command().orElseThrow(),
-        "-Xmx64m",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC"));
+    this.command = new ArrayList<>(NodeProcess.JVM);
     this.command.addAll(program);
     this.command.addAll(List.of(
         "--server.port=" + this.port,
