@@ -59,8 +59,8 @@ record CheckController(Agent agent, SourceDuty duty, Registry registry, FirstRec
   CompletableFuture<ResponseEntity<String>> switchOver(@RequestBody SwitchOver request) {
     return this.duty
         .switchOver(request.to())
-        .thenApply((text) -> ResponseEntity.accepted().body(text))
-        .exceptionally((ex) -> ResponseEntity.status(409).body(ex.getMessage()));
+        .handle((text, ex) -> ResponseEntity.status(ex == null ? 202 : 409)
+            .body(ex == null ? text : ex.getMessage()));
   }
 
   record SwitchOver(String to) {}

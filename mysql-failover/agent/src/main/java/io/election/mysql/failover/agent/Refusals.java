@@ -11,8 +11,11 @@ final class Refusals {
 
   private Refusals() {}
 
-  /** Returns the message of a failure, in one line. */
+  /** Returns the message of a failure, in one line. The driver does not say that nobody listens. */
   static String text(Throwable failure) {
+    if (failure instanceof SQLException refused && isRefused(refused)) {
+      return "nothing listens at its address: start the server. A source that its agent could not close was shut down by its guard";
+    }
     String message = failure.getMessage();
     return message == null || message.isBlank()
         ? failure.toString()

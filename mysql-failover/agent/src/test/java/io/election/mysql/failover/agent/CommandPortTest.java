@@ -110,6 +110,9 @@ class CommandPortTest {
         .with(new AgentState.Duty("", server, 0)));
     when(agent.state()).thenReturn(state.get());
     when(duty.switchOver("b")).thenReturn(CompletableFuture.completedFuture("b is the source"));
+    when(duty.switchOver("a"))
+        .thenReturn(
+            CompletableFuture.failedFuture(new IllegalStateException("a is the source already")));
   }
 
   private void start(String token) throws Exception {
@@ -153,6 +156,10 @@ class CommandPortTest {
         send("POST", this.commands, "/switch-over", "{\"to\":\"b\"}", headers);
     assertThat(moved.statusCode()).isEqualTo(202);
     assertThat(moved.body()).isEqualTo("b is the source");
+    HttpResponse<String> refused =
+        send("POST", this.commands, "/switch-over", "{\"to\":\"a\"}", headers);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body()).isEqualTo("a is the source already");
     verify(agent).rebuild();
     assertThat(command("/pause", "{\"reason\":\"an upgrade\"}", headers)).isEqualTo(202);
     verify(registry).pause("an upgrade");
