@@ -104,7 +104,6 @@ class PostgresqlSettingsIT {
   }
 
   static Stream<Arguments> defaults() {
-    boolean all = releases().count() > 1;
     return Stream.of(
             "default_transaction_read_only = on",
             "default_transaction_isolation = serializable",
@@ -122,7 +121,7 @@ class PostgresqlSettingsIT {
             "row_security = off")
         .flatMap((setting) -> Stream.of(Place.values())
             .flatMap((place) -> Stream.of(Account.values())
-                .filter((account) -> all || (account == Account.LEAST) == (place == Place.DATABASE))
+                .filter((account) -> (account == Account.LEAST) == (place == Place.DATABASE))
                 .map((account) -> argumentSet(
                     setting + " of the " + place + " for " + account, setting, place, account))));
   }

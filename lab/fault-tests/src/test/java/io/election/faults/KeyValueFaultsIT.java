@@ -22,23 +22,13 @@ import org.junit.jupiter.api.Test;
 class KeyValueFaultsIT {
 
   @Test
-  void fault_48_nodes_on_zookeeper_are_killed_stopped_and_paused() throws Exception {
-    nodesFail(KeyValueStore.ZOOKEEPER);
+  void fault_48_nodes_on_zookeeper_and_its_members_fail() throws Exception {
+    nodesAndMembersFail(KeyValueStore.ZOOKEEPER);
   }
 
   @Test
-  void fault_49_nodes_on_etcd_are_killed_stopped_and_paused() throws Exception {
-    nodesFail(KeyValueStore.ETCD);
-  }
-
-  @Test
-  void fault_48_members_of_zookeeper_are_killed_and_paused() throws Exception {
-    membersFail(KeyValueStore.ZOOKEEPER);
-  }
-
-  @Test
-  void fault_49_members_of_etcd_are_killed_and_paused() throws Exception {
-    membersFail(KeyValueStore.ETCD);
+  void fault_49_nodes_on_etcd_and_its_members_fail() throws Exception {
+    nodesAndMembersFail(KeyValueStore.ETCD);
   }
 
   @Test
@@ -140,78 +130,81 @@ class KeyValueFaultsIT {
         .with("as.election.renew-interval=2s");
   }
 
-  private static void nodesFail(KeyValueStore store) throws Exception {
+  private static void nodesAndMembersFail(KeyValueStore store) throws Exception {
     try (KeyValueStore.Members members = store.start()) {
       Cluster.run(members.properties(), (all) -> {
-        all.play((cluster, leader) -> {
-          leader.kill();
-          NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-          cluster.printGap("kill -9 of the leader, " + store, leader, next);
-          cluster.awaitLog(next, "become leader by " + store.logName());
-          assertThat(next.lastClaim().term()).isGreaterThan(leader.lastClaim().term());
-        });
-        all.play((cluster, leader) -> {
-          leader.stop();
-          NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-          cluster.printGap("SIGTERM of the leader, " + store, leader, next);
-          cluster.awaitLog(next, "RELEASED");
-        });
-        all.play((cluster, leader) -> {
-          leader.pause();
-          NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-          Claim claim = next.lastClaim();
-          leader.resume();
-          cluster.awaitLoss(leader);
-          cluster.staysLeader(next, LEASE);
-          assertThat(claim.term()).isGreaterThan(leader.lastClaim().term());
-        });
-        for (Runnable deletion :
-            List.<Runnable>of(() -> members.delete().accept(SERVICE), members.deleteAll())) {
-          all.play((cluster, leader) -> {
-            long term = leader.lastClaim().term();
-            deletion.run();
-            cluster.awaitLoss(leader);
-            cluster.await(
-                "a node leads in a later term",
-                () -> cluster
-                    .leader()
-                    .filter((next) -> next.lastClaim().term() > term)
-                    .isPresent());
-          });
-        }
+        nodesFail(store, members, all);
+        membersFail(store, members, all);
       });
     }
   }
 
-  private static void membersFail(KeyValueStore store) throws Exception {
-    try (KeyValueStore.Members members = store.start()) {
-      Cluster.run(members.properties(), (all) -> {
-        for (KeyValueStore.Member member : members.all()) {
-          all.play((cluster, leader) -> {
-            member.kill().run();
-            cluster.awaitSteadyLeader(LEASE);
-            member.start().run();
-          });
-        }
-        all.play((cluster, leader) -> {
-          members.all().get(0).pause().run();
-          cluster.awaitSteadyLeader(LEASE);
-          members.all().get(1).pause().run();
-          cluster.awaitNoLeader();
-          members.all().get(0).resume().run();
-          members.all().get(1).resume().run();
-          cluster.awaitRecovery("no quorum, " + store, System.nanoTime());
-          cluster.awaitSteadyLeader(LEASE);
-        });
-        all.play((cluster, leader) -> {
-          for (KeyValueStore.Member member : members.all()) {
-            member.stop().run();
-            member.start().run();
-          }
-          cluster.awaitSteadyLeader(LEASE);
-          cluster.printGaps("rolling restart of the members, " + store);
-        });
+  private static void nodesFail(KeyValueStore store, KeyValueStore.Members members, Cluster all)
+      throws Exception {
+    all.play((cluster, leader) -> {
+      leader.kill();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap("kill -9 of the leader, " + store, leader, next);
+      cluster.awaitLog(next, "become leader by " + store.logName());
+      assertThat(next.lastClaim().term()).isGreaterThan(leader.lastClaim().term());
+    });
+    all.play((cluster, leader) -> {
+      leader.stop();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap("SIGTERM of the leader, " + store, leader, next);
+      cluster.awaitLog(next, "RELEASED");
+    });
+    all.play((cluster, leader) -> {
+      leader.pause();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      Claim claim = next.lastClaim();
+      leader.resume();
+      cluster.awaitLoss(leader);
+      cluster.staysLeader(next, LEASE);
+      assertThat(claim.term()).isGreaterThan(leader.lastClaim().term());
+    });
+    for (Runnable deletion :
+        List.<Runnable>of(() -> members.delete().accept(SERVICE), members.deleteAll())) {
+      all.play((cluster, leader) -> {
+        long term = leader.lastClaim().term();
+        deletion.run();
+        cluster.awaitLoss(leader);
+        cluster.await(
+            "a node leads in a later term",
+            () -> cluster
+                .leader()
+                .filter((next) -> next.lastClaim().term() > term)
+                .isPresent());
       });
     }
+  }
+
+  private static void membersFail(KeyValueStore store, KeyValueStore.Members members, Cluster all)
+      throws Exception {
+    for (KeyValueStore.Member member : members.all()) {
+      all.play((cluster, leader) -> {
+        member.kill().run();
+        cluster.awaitSteadyLeader(LEASE);
+        member.start().run();
+      });
+    }
+    all.play((cluster, leader) -> {
+      members.all().get(0).pause().run();
+      cluster.awaitSteadyLeader(LEASE);
+      members.all().get(1).pause().run();
+      cluster.awaitNoLeader();
+      members.all().get(0).resume().run();
+      members.all().get(1).resume().run();
+      cluster.awaitRecovery("no quorum, " + store, System.nanoTime());
+      cluster.awaitSteadyLeader(LEASE);
+    });
+    all.play((cluster, leader) -> {
+      for (KeyValueStore.Member member : members.all()) {
+        member.stop().run();
+        member.start().run();
+      }
+      cluster.awaitSteadyLeader(LEASE);
+      cluster.printGaps("rolling restart of the members, " + store);
+    });
   }
 }

@@ -68,7 +68,7 @@ final class Soak {
   /** Creates a soak of a few nodes, from the name of each and of its process. */
   Soak(BiFunction<String, String, Node> nodes) {
     this.nodes = nodes;
-    int size = Integer.getInteger("soak.nodes", 3 + (int) (this.seed % 3));
+    int size = Integer.getInteger("soak.nodes", 3);
     this.names = IntStream.range(0, size)
         .mapToObj((i) -> String.valueOf((char) ('a' + i)))
         .toList();

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Writer implements AutoCloseable {
 
-  private static final Duration RETRY = Duration.ofMillis(10);
+  private static final Duration RETRY = Duration.ofMillis(30);
 
   private static final AtomicInteger CONNECTIONS = new AtomicInteger();
 
