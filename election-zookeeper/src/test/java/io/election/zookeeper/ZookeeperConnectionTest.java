@@ -55,10 +55,10 @@ class ZookeeperConnectionTest {
   /** Otherwise the first server would have the sessions of all nodes. */
   @Test
   void eachNodeHasAnOrderOfServersOfItsOwn() {
-    assertThat(Stream.generate(() -> Address.of("a,b,c,d,e,f,g,h").servers())
-            .limit(20)
-            .distinct())
-        .hasSizeGreaterThan(10);
+    assertThat(
+            Stream.generate(() -> Address.of("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p").servers())
+                .limit(20))
+        .doesNotHaveDuplicates();
   }
 
   @ParameterizedTest

@@ -77,6 +77,7 @@ final class AgentProcess implements AutoCloseable {
     this.port = TestServer.freePort();
     this.commands = TestServer.freePort();
     this.command = new ArrayList<>(NodeProcess.JVM);
+    this.command.add("-Xmx64m");
     this.command.addAll(program);
     this.command.addAll(List.of(
         "--server.port=" + this.port,
