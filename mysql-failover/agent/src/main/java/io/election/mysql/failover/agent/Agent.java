@@ -59,7 +59,7 @@ final class Agent implements SmartLifecycle {
   }
 
   Status status() {
-    return state().shown().at(this.site.now());
+    return state().shown().statusAt(this.site.now());
   }
 
   @Override

@@ -106,7 +106,7 @@ record AgentState(
     private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     /** Returns the status, which is unknown for a server that should have answered long ago. */
-    Status at(long now) {
+    Status statusAt(long now) {
       long silence = now - this.at;
       return silence > SILENCE_NANOS && SERVING.contains(this.status.role())
           ? new Status(

@@ -59,8 +59,9 @@ record CheckController(Agent agent, SourceDuty duty, Registry registry, FirstRec
   CompletableFuture<ResponseEntity<String>> switchOver(@RequestBody SwitchOver request) {
     return this.duty
         .switchOver(request.to())
-        .handle((text, ex) -> ResponseEntity.status(ex == null ? 202 : 409)
-            .body(ex == null ? text : ex.getMessage()));
+        .handle((text, ex) -> ex == null
+            ? ResponseEntity.accepted().body(text)
+            : ResponseEntity.status(409).body(ex.getMessage()));
   }
 
   record SwitchOver(String to) {}

@@ -60,7 +60,7 @@ record Standing(
   /** Returns what {@code /actuator/leader} shows of the server. */
   @Override
   public String position(String serviceId) {
-    return this.state.get().shown().at(this.clock.getAsLong()).show(this.server);
+    return this.state.get().shown().statusAt(this.clock.getAsLong()).show(this.server);
   }
 
   @Override

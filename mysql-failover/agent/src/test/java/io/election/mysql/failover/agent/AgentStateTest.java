@@ -17,8 +17,8 @@ class AgentStateTest {
   void aServerThatHasNotAnsweredForLongServesNobody(Role role) {
     Shown shown = new Shown(new Status(role, "", 7), SHOWN_AT);
 
-    assertThat(shown.at(after(3))).isEqualTo(shown.status());
-    assertThat(shown.at(after(4)))
+    assertThat(shown.statusAt(after(3))).isEqualTo(shown.status());
+    assertThat(shown.statusAt(after(4)))
         .isEqualTo(
             new Status(Role.UNKNOWN, "it was %s, but has not answered for 4 s".formatted(role), 7));
   }
@@ -30,7 +30,7 @@ class AgentStateTest {
   void theReasonOfAServerThatServesNobodyStays(Role role) {
     Shown shown = new Shown(new Status(role, "why", 0), SHOWN_AT);
 
-    assertThat(shown.at(after(60))).isEqualTo(shown.status());
+    assertThat(shown.statusAt(after(60))).isEqualTo(shown.status());
   }
 
   private static long after(long seconds) {
