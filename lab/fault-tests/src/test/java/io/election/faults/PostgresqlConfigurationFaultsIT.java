@@ -36,6 +36,6 @@ class PostgresqlConfigurationFaultsIT extends ConfigurationFaultsContract {
     return Long.parseLong(database
         .server()
         .query("SELECT SUM(" + counter
-            + ") FROM pg_stat_statements WHERE query ~ '^(INSERT|UPDATE|WITH)'"));
+            + ") FROM pg_stat_statements WHERE query ~ '^(INSERT|UPDATE|WITH free)'"));
   }
 }
