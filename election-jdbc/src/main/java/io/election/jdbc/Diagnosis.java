@@ -98,7 +98,7 @@ final class Diagnosis {
           .formatted(where, text(ex));
     }
     if (SqlError.TOO_MANY.is(ex)) {
-      return "%s has no connection left (%s). Raise max_connections or max_user_connections, let applications use fewer, or set as.election.%s.hand-back-signals=false on all nodes: then a follower needs one connection, not two."
+      return "%s has no connection left (%s). Raise the limit of connections of the server, the user or the pooler, let applications use fewer, or set as.election.%s.hand-back-signals=false on all nodes: then a follower needs one connection, not two."
           .formatted(where, text(ex), dialect.shortName());
     }
     if (SqlError.isLockTrouble(ex)) {

@@ -43,6 +43,7 @@ public final class ElectionDatabase {
   private final ConnectBackoff backoff;
   private final ThreadFactory threads;
   private final String credentials;
+  private final @Nullable String searchPath;
   private final AtomicInteger pending = new AtomicInteger();
   private final Set<String> warnings = ConcurrentHashMap.newKeySet();
   private volatile @Nullable String location;
@@ -71,6 +72,7 @@ public final class ElectionDatabase {
       DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
     this.backoff = new ConnectBackoff(System::nanoTime);
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
+    this.searchPath = null;
     this.credentials = credentials;
     this.location = url != null ? new JdbcUrl(url).location() : null;
     this.dialect = dialectOfUrl(url);
@@ -79,16 +81,13 @@ public final class ElectionDatabase {
 
   /** Creates a database whose source asks the back-off whether it may open a connection. */
   ElectionDatabase(
-      ConnectBackoff.Opening source,
-      ConnectBackoff backoff,
-      @Nullable String url,
-      String credentials,
-      ThreadFactory threads) {
+      ConnectBackoff.Opening source, ConnectBackoff backoff, Login login, ThreadFactory threads) {
     this.source = source;
     this.backoff = backoff;
-    this.credentials = credentials;
-    this.location = url != null ? new JdbcUrl(url).location() : null;
-    this.dialect = dialectOfUrl(url);
+    this.searchPath = login.searchPath();
+    this.credentials = login.source();
+    this.location = new JdbcUrl(login.url()).location();
+    this.dialect = dialectOfUrl(login.url());
     this.threads = threads;
   }
 
@@ -135,6 +134,12 @@ public final class ElectionDatabase {
   /** Where user and password are read, for messages. */
   String credentials() {
     return this.credentials;
+  }
+
+  /** The schemas that pool or URL name; empty if none, {@code null} if that is unknown. */
+  @Nullable
+  String searchPath() {
+    return this.searchPath;
   }
 
   /** Host, port and database, for messages. */
@@ -271,6 +276,19 @@ public final class ElectionDatabase {
       @Nullable Driver driver,
       String source,
       Settings settings) {
+
+    /** The schemas that pool or URL name; {@code null} if a statement of the pool may. */
+    private @Nullable String searchPath() {
+      if (this.settings.initSql() != null) {
+        return null;
+      }
+      if (this.settings.schema() != null) {
+        return '"' + this.settings.schema().replace("\"", "\"\"") + '"';
+      }
+      String name = "currentSchema";
+      String named = new JdbcUrl(this.url).parameter(name);
+      return named != null ? named : this.settings.driverProperties().getOrDefault(name, "");
+    }
 
     /** Shows no secrets. */
     @Override

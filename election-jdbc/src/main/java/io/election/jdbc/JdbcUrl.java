@@ -2,6 +2,8 @@ package io.election.jdbc;
 
 import static java.util.regex.Pattern.CASE_INSENSITIVE;
 
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -9,6 +11,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A JDBC URL: its hosts, where it leads, what it sets, and what in it may be secret.
@@ -151,9 +154,11 @@ public record JdbcUrl(String text) {
     return scheme.lookingAt() ? scheme.group() : "";
   }
 
-  /** Whether the URL sets a property of the driver. */
-  boolean sets(String property) {
-    return this.text.contains(property + "=");
+  /** What the URL sets a property of the driver to; {@code null} if it does not. */
+  @Nullable
+  String parameter(String name) {
+    Matcher value = Pattern.compile(".*[?&]" + name + "=([^&]*).*").matcher(this.text);
+    return value.matches() ? URLDecoder.decode(value.group(1), StandardCharsets.UTF_8) : null;
   }
 
   /** Whether the value of a driver's property of this name is secret. */

@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -157,9 +156,11 @@ enum PostgresqlDialect implements Dialect {
         })
         .get(0);
     session.commit = COMMIT;
-    session.locally = locally(version, restSeconds, "");
+    session.locally = locally(version, restSeconds, path(session.searchPath));
     String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
-    session.locally = locally(version, restSeconds, schema);
+    // Otherwise the temporary tables of the session come first.
+    session.locally =
+        locally(version, restSeconds, "quote_ident(%s) || ', pg_temp'".formatted(literal(schema)));
     String sql = """
         SELECT %s, current_user,
             COALESCE(host(inet_server_addr()), 'local') || ':' || inet_server_port(),
@@ -192,6 +193,19 @@ enum PostgresqlDialect implements Dialect {
     return Charset.isSupported(name) && !name.matches("EUC_(JP|TW)")
         ? Charset.forName(name)
         : StandardCharsets.US_ASCII;
+  }
+
+  /**
+   * Where the tables are looked for, as SQL. A pooler may drop what the URL says, and another client
+   * may have left a path in the session.
+   */
+  private String path(@Nullable String named) {
+    if (named == null) {
+      return "current_setting('search_path')";
+    }
+    return named.isEmpty()
+        ? "(SELECT reset_val FROM pg_settings WHERE name = 'search_path')"
+        : literal(named);
   }
 
   private static String schema(ResultSet row, String where, Consumer<String> warning)
@@ -228,10 +242,10 @@ enum PostgresqlDialect implements Dialect {
    * What a role, a database or another client of the pooled session may have set otherwise. What is
    * set here ends with the transaction.
    *
-   * @param schema where the tables are; empty for the search path of the session
+   * @param path where the tables are
    */
-  private String locally(int version, long restSeconds, String schema) {
-    List<String> settings = new ArrayList<>(List.of(
+  private static String locally(int version, long restSeconds, String path) {
+    List<String> settings = List.of(
         set("synchronous_commit", "'on'"),
         set("statement_timeout", "'0'"),
         // Before the call ends otherwise, so that its failure names the lock.
@@ -240,11 +254,8 @@ enum PostgresqlDialect implements Dialect {
         // Until the commit: triggers and worries of the server are no reason to doubt it.
         set("client_min_messages", "'error'"),
         // Fails where a policy would hide rows.
-        set("row_security", "'off'")));
-    if (!schema.isEmpty()) {
-      // Otherwise the temporary tables of the session come first.
-      settings.add(set("search_path", "quote_ident(%s) || ', pg_temp'".formatted(literal(schema))));
-    }
+        set("row_security", "'off'"),
+        set("search_path", path));
     return """
         BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
         SET LOCAL %s = 0;
@@ -333,15 +344,17 @@ enum PostgresqlDialect implements Dialect {
   /** Whoever waits for them may have given up by the time of the query. */
   @Override
   public String blockers() {
-    return "SELECT pid, mode, state, query FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE relation IN ('leader_election'::regclass, 'leader_election_history'::regclass); a lock without pid is that of a prepared transaction: SELECT gid, owner FROM pg_prepared_xacts; a trigger or rule that keeps a row as it is looks the same";
+    return "SELECT pid, mode, state, query FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE relation IN (SELECT oid FROM pg_class WHERE relname IN ('leader_election', 'leader_election_history')); a lock without pid is that of a prepared transaction: SELECT gid, owner FROM pg_prepared_xacts; a trigger or rule that keeps a row as it is looks the same";
   }
 
   @Override
   public @Nullable String explain(String error, String where, String text, String retry) {
     String advice = switch (error) {
       case "42501" -> denied(text);
-      case "57014", "25P03", "25P04" ->
-        "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout and idle_in_transaction_session_timeout, also of the database.";
+      case "57014", "25P04" ->
+        "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout, also of the database.";
+      case "25P03" ->
+        "%s ended a transaction of this node, which was held up in it for two renew intervals (%s). The next call opens another connection.";
       case "57P01", "57P02" ->
         "The connection to %s was ended by a shutdown or crash of the server, or by an administrator (%s). The next call opens another.";
       case "57P03" ->

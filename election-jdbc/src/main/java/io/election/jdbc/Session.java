@@ -61,6 +61,7 @@ final class Session extends Statements implements AutoCloseable {
   }
 
   private void setUp(ElectionDatabase database, long restSeconds) throws SQLException {
+    this.searchPath = database.searchPath();
     this.facts = dialect().setUp(this, database.location(), restSeconds, database::warnOnce);
     database.learnSchema(this.facts.schema());
     this.usable = "%s = '%s' AND %s = '' AND %s"

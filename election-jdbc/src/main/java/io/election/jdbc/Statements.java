@@ -58,6 +58,10 @@ class Statements {
   String locally = "";
   String commit = "COMMIT";
   Charset charset = StandardCharsets.UTF_8;
+  // The schemas that pool or URL name; empty for the user's, null for those of the session.
+  @Nullable
+  String searchPath;
+
   boolean inTransaction;
 
   /** Wraps a connection. */

@@ -73,8 +73,7 @@ public final class UnpooledConnections {
     return new ElectionDatabase(
         new UnpooledConnections(logins, timeout, backoff)::open,
         backoff,
-        login.url(),
-        login.source(),
+        login,
         ElectionDatabase::thread);
   }
 
@@ -169,7 +168,7 @@ public final class UnpooledConnections {
     properties.setProperty("connectTimeout", timeout);
     properties.setProperty("socketTimeout", timeout);
     Map.Entry<String, String> label = dialect.driverLabel();
-    if (!url.sets(label.getKey()) && !properties.containsKey(label.getKey())) {
+    if (url.parameter(label.getKey()) == null && !properties.containsKey(label.getKey())) {
       properties.setProperty(label.getKey(), label.getValue());
     }
     if (login.username() != null) {

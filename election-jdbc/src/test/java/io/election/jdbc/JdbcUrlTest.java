@@ -160,11 +160,19 @@ class JdbcUrlTest {
   @Test
   void aPropertyIsFoundByItsName() {
     JdbcUrl url = new JdbcUrl("jdbc:mysql://host/app?connectionAttributes=a:b");
-    assertThat(url.sets("connectionAttributes")).isTrue();
-    assertThat(url.sets("socketTimeout")).isFalse();
+    assertThat(url.parameter("connectionAttributes")).isNotNull();
+    assertThat(url.parameter("socketTimeout")).isNull();
   }
 
   private static List<String> hosts(String url) {
     return new JdbcUrl(url).split().stream().map(JdbcUrl::text).toList();
+  }
+
+  @Test
+  void aParameterIsDecodedAndTheLastOneCounts() {
+    JdbcUrl url = new JdbcUrl(
+        "jdbc:postgresql://db/orders?currentSchema=a&x=currentSchema&currentSchema=%22b%22%2Cc");
+    assertThat(url.parameter("currentSchema")).isEqualTo("\"b\",c");
+    assertThat(url.parameter("Schema")).isNull();
   }
 }

@@ -20,6 +20,7 @@ import io.election.test.Leases;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -471,6 +472,31 @@ class PostgresqlServersIT {
           .hasMessageContaining("a pooler in between delivers no notifications");
       assertThat(TestServer.query(other, LEFT)).isEqualTo(before);
     }
+  }
+
+  /** The pooler drops the schema of the URL, and another client leaves a path in the session. */
+  @ParameterizedTest
+  @CsvSource({"public, '', app", "app, &currentSchema=app, public"})
+  void theSchemaIsThatOfTheUrlAlsoBehindAPooler(String schema, String parameter, String left)
+      throws Exception {
+    this.database.execute("CREATE SCHEMA app AUTHORIZATION " + this.database.username());
+    for (String table : List.of("", "_history", "_member")) {
+      this.database.execute(
+          "CREATE TABLE app.leader_election%1$s (LIKE public.leader_election%1$s INCLUDING ALL)"
+              .formatted(table));
+    }
+    PgBouncer bouncer = closing(PgBouncer.to(this.server));
+    String url = bouncer.jdbcUrl(this.database);
+    try (Connection other =
+            DriverManager.getConnection(url, this.database.username(), this.database.password());
+        Statement statement = other.createStatement()) {
+      statement.execute("SET search_path = " + left);
+    }
+
+    Database.led(unpooled(url + parameter), "jobs", "me");
+
+    assertThat(this.database.query("SELECT count(*) FROM " + schema + ".leader_election"))
+        .isEqualTo("1");
   }
 
   @Test

@@ -44,8 +44,8 @@ public final class PgBouncer implements AutoCloseable {
           auth_type = scram-sha-256
           auth_file = users
           auth_user = root
-          ; what every client of JDBC needs
-          ignore_startup_parameters = extra_float_digits
+          ; what every client of JDBC needs, and the schema of its URL
+          ignore_startup_parameters = extra_float_digits,search_path
           """.formatted(server.port(), bouncer.port));
       bouncer.start();
       return bouncer;
