@@ -99,7 +99,7 @@ final class FencedConnections {
     }
     String message = concerned != null
         ? "leader-only transactions of %s are fenced: they commit only in the term in which they began"
-        : "leader-only transactions of %s are not fenced: they are not on the election's database";
+        : "leader-only transactions of %s are not fenced: they are not on the election's database, or their user may not SELECT and UPDATE leader_election_history there";
     if (this.logged.add(message + manager)) {
       log.info(message.formatted(manager));
     }
