@@ -24,9 +24,9 @@ import java.lang.annotation.Target;
  *
  * <p>{@code SmartLifecycle.stop(Runnable)} has ended when it calls back, other stops when they
  * return. Start and stop are called one after the other, on a thread of the bean's own; those of
- * several beans at the same time, without regard to phases. Only a start that has not returned after a
- * minute, such as a loop, is stopped while it runs, within a second after the leadership has ended;
- * and a life cycle that says that it runs when a shutdown has lasted for the drain time-out is
+ * several beans at the same time, without regard to phases. Only a start that has not returned
+ * within two seconds after the leadership has ended, such as a loop, is stopped while it runs; and a
+ * life cycle that says that it runs when a shutdown has lasted for the drain time-out is
  * stopped by Spring too.
  *
  * <p>A bean whose start fails, or that stops running by itself, is started again with a growing

@@ -16,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -212,8 +211,8 @@ final class LeaderBoundBean {
       }
       long began = now();
       stop();
-      log.info("stopped leader-bound {} in {} ms", this, now() - began);
       run.end(failed);
+      log.info("stopped leader-bound {} in {} ms", this, now() - began);
     }
     return true;
   }
@@ -233,12 +232,15 @@ final class LeaderBoundBean {
             this.news.release();
           });
           // Spring's container of JMS never calls back if none of its threads has seen the start.
-          while (!stopped.get()
-              && !Integer.valueOf(0).equals(property(this.work, "activeConsumerCount"))) {
+          while (!stopped.get() && consumers() != 0) {
             awaitNews();
           }
         } else {
           this.work.stop();
+        }
+        // A container that had stopped by itself calls back although a consumer still handles.
+        while (isActive()) {
+          awaitNews();
         }
         stopped.set(true);
       } catch (Throwable ex) {
@@ -254,6 +256,15 @@ final class LeaderBoundBean {
     }
     unused = Thread.interrupted();
     enter(State.STOPPED);
+  }
+
+  /** The number of consumers of a JMS or Rabbit container; -1 if that is unknown. */
+  private int consumers() {
+    return property(this.work, "activeConsumerCount") instanceof Integer count ? count : -1;
+  }
+
+  private boolean isActive() {
+    return consumers() > 0 || Boolean.TRUE.equals(property(this.work, "childRunning"));
   }
 
   /** Reads a property of a class that need not be on the class path. */
@@ -353,12 +364,14 @@ final class LeaderBoundBean {
     String step = starts ? "start" : "stop";
     if ((starts || this.state == State.STOPPING) && age >= MINUTE && isNew(step + covered)) {
       log.warn("the {} of leader-bound {} has not ended for {} s", step, this, age / 1000);
-      if (starts && !covered && this.rescue.isDone()) {
-        // A loop in start() that ignores its interruption would go on beside the next leader's.
-        FutureTask<?> rescue = new FutureTask<>(this.work::stop, null);
-        this.shared.threads().execute(rescue);
-        this.rescue = rescue;
-      }
+    }
+    if (starts
+        && !covered
+        && age >= 1000
+        && this.rescue.isDone()
+        && isNew("a start at " + this.since)) {
+      // A loop in start() that ignores its interruption would go on beside the next leader's.
+      this.rescue = CompletableFuture.runAsync(this.work::stop, this.shared.threads());
     }
     long limit = this.shared.startTimeout().toMillis();
     if (leads == NONE || (runs && age >= limit)) {

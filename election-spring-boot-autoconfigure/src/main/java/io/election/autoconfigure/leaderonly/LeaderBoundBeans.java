@@ -4,8 +4,9 @@ import io.election.autoconfigure.ElectionBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -16,6 +17,7 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ApplicationContextEvent;
+import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.ContextStartedEvent;
 import org.springframework.core.annotation.Order;
@@ -132,20 +134,27 @@ public final class LeaderBoundBeans
     if (event.getApplicationContext() != this.context || this.beans.isEmpty()) {
       return;
     }
-    if (!(event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent)) {
+    boolean begins = event instanceof ContextRefreshedEvent || event instanceof ContextStartedEvent;
+    if (event instanceof ContextClosedEvent) {
       close();
-    } else if (this.pool == null) {
+    } else if (begins && this.pool == null) {
       this.pool = open();
     }
   }
 
   private ScheduledExecutorService open() {
-    ScheduledExecutorService pool =
-        Executors.newScheduledThreadPool(2 * this.beans.size(), this.threads);
+    ScheduledThreadPoolExecutor pool =
+        new ScheduledThreadPoolExecutor(2 * this.beans.size(), this.threads);
+    // A bean that does not stop is told of until it does.
+    pool.setContinueExistingPeriodicTasksAfterShutdownPolicy(true);
+    pool.setRemoveOnCancelPolicy(true);
     for (LeaderBoundBean bean : this.beans) {
       bean.open();
-      pool.execute(bean::run);
-      var unused = pool.scheduleWithFixedDelay(bean::check, 1, 1, TimeUnit.SECONDS);
+      Future<?> checks = pool.scheduleWithFixedDelay(bean::check, 1, 1, TimeUnit.SECONDS);
+      pool.execute(() -> {
+        bean.run();
+        checks.cancel(false);
+      });
     }
     return pool;
   }

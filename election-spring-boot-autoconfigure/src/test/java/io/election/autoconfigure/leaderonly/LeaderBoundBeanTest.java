@@ -171,7 +171,7 @@ class LeaderBoundBeanTest {
   /** Spring's container of JMS does not call back if its threads have not seen the start. */
   @Test
   void aContainerWithoutConsumersHasStoppedEvenIfItDoesNotCallBack() {
-    this.consumer.activeConsumers = 0;
+    this.consumer.consumers = 0;
     lead(1);
     lose(1);
     assertThat(this.consumer.history).containsExactly("start", "stop");
@@ -405,6 +405,21 @@ class LeaderBoundBeanTest {
     }
     assertThat(this.consumer.history).hasSize(30).containsOnly("stop");
     assertThat(output).containsOnlyOnce("was started although").doesNotContain("stopped leader");
+  }
+
+  /** Then it calls back at once, although it still handles a message. */
+  @Test
+  void aContainerThatHasStoppedByItselfIsWaitedFor() {
+    lead(1);
+    this.consumer.running = false;
+    this.consumer.handling = 1;
+    lose(1);
+    this.time.pass(Duration.ofSeconds(5));
+    assertThat(this.calls.isRunning("default")).isTrue();
+    this.consumer.handling = 0;
+    this.time.pass(Duration.ofSeconds(1));
+    assertThat(this.calls.isRunning("default")).isFalse();
+    assertThat(this.consumer.history).containsExactly("start", "stop");
   }
 
   @Test
@@ -788,13 +803,16 @@ class LeaderBoundBeanTest {
 
     private @Nullable String unknown;
 
-    private int activeConsumers = 1;
+    private int consumers = 1;
+
+    /** Those that still handle a message after the stop. */
+    private volatile int handling;
 
     private @Nullable Runnable callback;
 
     /** The property of Spring's listener containers. */
     public int getActiveConsumerCount() {
-      return this.activeConsumers;
+      return this.running ? this.consumers : this.handling;
     }
 
     @Override
@@ -813,7 +831,9 @@ class LeaderBoundBeanTest {
         throw new IllegalStateException("expected");
       }
       this.callback = callback;
-      if (!this.running) {
+      if (this.running) {
+        this.handling = this.consumers;
+      } else {
         callback.run();
       }
       this.running = false;
@@ -837,6 +857,7 @@ class LeaderBoundBeanTest {
     }
 
     void callBack() {
+      this.handling = 0;
       callback().run();
       LeaderBoundBeanTest.this.time.pass(Duration.ZERO);
     }

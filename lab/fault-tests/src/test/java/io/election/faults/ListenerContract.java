@@ -106,6 +106,12 @@ abstract class ListenerContract {
     produce();
     change("designation", (leader) -> election(leader).designate(follower()));
     change("forced election", (leader) -> election(leader).forceElection());
+    change("container that stops itself", (leader) -> {
+      Lifecycle container = container(this.nodes.get(leader));
+      this.producer.execute(container::stop); // returns when the message is handled
+      await("the container is stopping").until(() -> !container.isRunning());
+      election(leader).designate(follower());
+    });
     change("pause", (leader) -> election(leader).pause(NOTE));
     for (String name : this.nodes.keySet()) {
       election(name).resume(NOTE);
