@@ -66,7 +66,7 @@ abstract class ConfigurationFaultsContract {
   @Test
   void fault_39_hundred_nodes_start_at_once_and_their_leader_dies() throws Exception {
     int count = 100;
-    LeaseSettings settings = settings(Duration.ofSeconds(5), Duration.ofSeconds(1), 1000);
+    LeaseSettings settings = settings(Duration.ofSeconds(10), Duration.ofSeconds(1), 3000);
     List<LocalNode> nodes = new ArrayList<>();
     try (TestServer server = startCounting();
         LocalSampler sampler = new LocalSampler()) {

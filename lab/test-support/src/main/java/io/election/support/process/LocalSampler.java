@@ -13,7 +13,7 @@ import org.awaitility.Awaitility;
 /** Samples nodes inside the test's own process, on a thread of its own. */
 public final class LocalSampler implements AutoCloseable {
 
-  private static final long PAUSE_NANOS = 200_000;
+  private static final long PAUSE_NANOS = 1_000_000;
 
   private final Map<String, LeadershipLog> logs = new LinkedHashMap<>();
   private final List<Runnable> samples = new ArrayList<>();
