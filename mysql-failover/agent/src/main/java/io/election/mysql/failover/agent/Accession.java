@@ -20,6 +20,9 @@ record Accession(Site site, Fence fence) {
     apply(electionTerm);
     Snapshot read = this.site.registry().read();
     ServerState applied = this.site.server().state();
+    require(
+        !applied.receiver().runs() && applied.executed().contains(applied.received()),
+        "its receiver was started by someone else");
     Position own =
         this.site.announcer().announce(applied, read.electionTerm(), read).position();
     // Now no source can acknowledge anything.
@@ -37,9 +40,10 @@ record Accession(Site site, Fence fence) {
         electionTerm,
         last.membersAmong(this.site.properties(), read.positions(), applied.uuid()));
     requireLease(electionTerm);
-    this.site.server().replication().end();
+    // Before what proves its position is discarded: should this fail, it stands again.
     require(this.site.registry().record(promotion), "another agent leads");
     requireLease(electionTerm);
+    this.site.server().replication().end();
     open(promotion);
     return promotion;
   }

@@ -82,7 +82,7 @@ record AgentState(
         this.shown, this.seen, this.ballot, link, this.told, this.duty, this.rehearsal);
   }
 
-  AgentState with(Told told) {
+  AgentState with(@Nullable Told told) {
     return new AgentState(
         this.shown, this.seen, this.ballot, this.link, told, this.duty, this.rehearsal);
   }

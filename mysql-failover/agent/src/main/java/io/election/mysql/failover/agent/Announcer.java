@@ -55,11 +55,12 @@ record Announcer(
     long now = this.clock.getAsLong();
     boolean isKnown = told != null
         && told.position().saysTheSameAs(next)
-        && known != null
-        && known.agent().equals(this.state.agent)
+        && told.position().equals(known)
         && (told.position().equals(next)
             || (now - told.at() < INTERVAL_NANOS && next.finalIn() == Position.MAY_RECEIVE));
     if (facts.mayCount() && !isKnown) {
+      // Until it is known what etcd has.
+      this.state.change((before) -> before.with((Told) null));
       this.registry.publish(next);
       this.state.change((before) -> before.with(new Told(next, now)));
     }

@@ -6,6 +6,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -314,6 +315,13 @@ final class MysqlServer implements AutoCloseable {
     }
     this.connection.kill(this.connection.query(GUARDS));
     endClients(); // those that have connected meanwhile
+  }
+
+  /** Ends the connections of replicas, by their {@code server_uuid}. */
+  void endReplicas(Set<String> uuids) throws SQLException {
+    this.connection.kill(this.connection.query(REPLICAS
+        + " AND thread_id IN (SELECT thread_id FROM performance_schema.user_variables_by_thread WHERE variable_name = 'replica_uuid' AND variable_value IN ('%s'))"
+            .formatted(String.join("', '", uuids))));
   }
 
   /** Ends all connections except those of the server itself and of replicas. */

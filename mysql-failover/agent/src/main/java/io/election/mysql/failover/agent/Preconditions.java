@@ -28,6 +28,7 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
       Map.entry("skip_replica_start", "ON"),
       Map.entry("persisted_globals_load", "ON"),
       Map.entry("event_scheduler", "ON"),
+      Map.entry("thread_handling", "one-thread-per-connection"),
       Map.entry("rpl_semi_sync_replica_enabled", "ON"),
       Map.entry("rpl_semi_sync_source_wait_point", "AFTER_SYNC")));
 
@@ -113,6 +114,10 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
               '. Rebuild the server (POST /rebuild)')
           FROM performance_schema.clone_status
           WHERE destination = 'LOCAL INSTANCE' AND state <> 'Completed'
+          UNION ALL
+          SELECT 'the X protocol is on, and nothing ends its clients: mysqlx=OFF in my.cnf'
+          FROM information_schema.plugins
+          WHERE plugin_name = 'mysqlx' AND plugin_status = 'ACTIVE'
           UNION ALL
           SELECT CONCAT('the agent''s user ', %2$s, ' lacks ',
               GROUP_CONCAT(needed ORDER BY needed SEPARATOR ', '), ': GRANT ',

@@ -11,9 +11,11 @@ import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -47,6 +49,9 @@ final class Registry {
   private final String pause;
   private final String positions;
 
+  /** The latest revision of etcd that was read or written. */
+  private final AtomicLong seen = new AtomicLong();
+
   Registry(EtcdFence fence, ElectionService election) {
     this.fence = fence;
     this.election = election;
@@ -68,8 +73,9 @@ final class Registry {
             .setRangeEnd(bytes(this.record + "0"))) // '0' follows '/'
         .build();
     Map<String, String> read = new TreeMap<>();
-    this.fence
-        .send(TxnRequest.newBuilder().addSuccess(all).build())
+    TxnResponse answer = this.fence.send(TxnRequest.newBuilder().addSuccess(all).build());
+    see(answer);
+    answer
         .getResponses(0)
         .getResponseRange()
         .getKvsList()
@@ -129,9 +135,21 @@ final class Registry {
     log.warn("The set is {}", reason.isEmpty() ? "resumed" : "paused: " + reason);
   }
 
-  /** Publishes the position of this agent's server. When this returns, all agents can read it. */
+  /**
+   * Publishes the position of this agent's server. When this returns, all agents can read it, and no
+   * earlier request whose outcome is unknown can be executed any more.
+   */
   void publish(Position position) throws LeaseStoreException {
-    write(put(this.positions + position.server(), position.print()));
+    String key = this.positions + position.server();
+    Compare unchanged = Compare.newBuilder()
+        .setKey(bytes(key))
+        .setTarget(Compare.CompareTarget.MOD)
+        .setResult(Compare.CompareResult.LESS)
+        .setModRevision(this.seen.get() + 1)
+        .build();
+    if (!put(key, position.print(), unchanged)) {
+      throw new LeaseStoreException("the position of this server was written meanwhile");
+    }
   }
 
   /** Removes the position of this agent's server, whose data are about to be replaced. */
@@ -147,12 +165,18 @@ final class Registry {
   }
 
   private boolean put(String key, String value, Compare condition) throws LeaseStoreException {
-    return this.fence
-        .send(TxnRequest.newBuilder()
-            .addCompare(condition)
-            .addSuccess(put(key, value))
-            .build())
-        .getSucceeded();
+    TxnResponse answer = this.fence.send(TxnRequest.newBuilder()
+        .addCompare(condition)
+        .addSuccess(put(key, value))
+        .build());
+    if (answer.getSucceeded()) {
+      see(answer);
+    }
+    return answer.getSucceeded();
+  }
+
+  private void see(TxnResponse answer) {
+    this.seen.accumulateAndGet(answer.getHeader().getRevision(), Math::max);
   }
 
   private static RequestOp put(String key, String value) {

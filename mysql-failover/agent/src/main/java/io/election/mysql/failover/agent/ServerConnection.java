@@ -142,19 +142,20 @@ final class ServerConnection implements AutoCloseable {
     Properties login = new Properties();
     // The agent's statements are not replicated, unless it enables that. The guard counts in the
     // time zone in which it was created: one without an hour that comes twice.
-    login.putAll(Map.of(
-        "user",
-        this.user,
-        "password",
-        this.password,
-        "connectTimeout",
-        "1000",
-        "socketTimeout",
-        Long.toString(this.patience.toMillis()),
-        "allowMultiQueries",
-        "true",
-        "sessionVariables",
-        "sql_log_bin=0,time_zone='+00:00',transaction_read_only=0,group_concat_max_len=1000000"));
+    login.putAll(
+        Map.of(
+            "user",
+            this.user,
+            "password",
+            this.password,
+            "connectTimeout",
+            "1000",
+            "socketTimeout",
+            Long.toString(this.patience.toMillis()),
+            "allowMultiQueries",
+            "true",
+            "sessionVariables",
+            "sql_log_bin=0,time_zone='+00:00',transaction_read_only=0,group_concat_max_len=1000000,lock_wait_timeout=31536000,max_execution_time=0"));
     return login;
   }
 

@@ -4,6 +4,8 @@ import io.election.mysql.failover.GtidSet;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The state of a server at one instant, read with one statement.
@@ -13,6 +15,7 @@ import java.util.Objects;
  * @param term the term found in its data; 0 if there is none
  * @param lagSeconds the lag of the applier, in seconds, at least its delay
  * @param acknowledging the number of connected replicas that acknowledge its transactions
+ * @param acknowledgers the {@code server_uuid} of each of them
  * @param administrators the users of clients, other than the agent's, that no setting keeps out;
  *     empty if there are none
  * @param connection the id of the connection that read this
@@ -32,6 +35,7 @@ record ServerState(
     long lagSeconds,
     long delaySeconds,
     int acknowledging,
+    Set<String> acknowledgers,
     String administrators,
     Preconditions settings,
     long connection,
@@ -85,6 +89,13 @@ record ServerState(
            FROM performance_schema.replication_applier_configuration) AS delay_seconds,
           (SELECT variable_value FROM performance_schema.global_status
            WHERE variable_name = 'Rpl_semi_sync_source_clients') AS acknowledging,
+          (SELECT GROUP_CONCAT(CONVERT(uuid.variable_value USING utf8mb4) SEPARATOR '\\n')
+           FROM performance_schema.user_variables_by_thread AS uuid
+               JOIN performance_schema.user_variables_by_thread AS acknowledges USING (thread_id)
+               JOIN performance_schema.threads USING (thread_id)
+           WHERE uuid.variable_name = 'replica_uuid'
+               AND acknowledges.variable_name = 'rpl_semi_sync_replica'
+               AND processlist_command LIKE 'Binlog Dump%%') AS acknowledgers,
           (SELECT GROUP_CONCAT(DISTINCT processlist_user ORDER BY processlist_user SEPARATOR ', ')
            FROM performance_schema.threads JOIN information_schema.user_privileges
                ON grantee LIKE CONCAT('''', processlist_user, '''@%%')
@@ -133,6 +144,7 @@ record ServerState(
         Math.max(row.getLong("lag_seconds"), delay),
         delay,
         row.getInt("acknowledging"),
+        text(row, "acknowledgers").lines().collect(Collectors.toSet()),
         text(row, "administrators"),
         Preconditions.of(text(row, "variables"), text(row, "problems")),
         row.getLong("connection"),

@@ -11,6 +11,8 @@ import io.election.store.LeaseSettings;
 import io.election.store.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -257,9 +259,18 @@ class SourceDuty {
     String broken =
         open ? server.settings().brokenBy(needed) : server.settings().unfit();
     require(broken.isEmpty(), "what its promise rests on was changed: " + broken);
+    Set<String> strangers = new TreeSet<>(server.acknowledgers());
+    strangers.removeAll(promotion.members().values());
+    if (!strangers.isEmpty()) {
+      log.warn(
+          "Servers that are not in the record of the set acknowledge, and are disconnected: {}. Stop their MySQL servers",
+          strangers);
+      this.site.server().endReplicas(strangers);
+    }
     long now = this.site.now();
+    int acknowledging = server.acknowledging() - strangers.size();
     boolean enough =
-        server.acknowledging() >= needed || !this.site.state().seen().paused().isEmpty();
+        acknowledging >= needed || !this.site.state().seen().paused().isEmpty();
     long acknowledgedAt = enough ? now : duty().acknowledgedAt();
     if (open && now - acknowledgedAt > UNACKNOWLEDGED_NANOS) {
       this.site.server().closeForWrites();
@@ -276,7 +287,7 @@ class SourceDuty {
             : new Status(
                 Role.WAITING,
                 "it is the source, and %s replicas must acknowledge before it accepts writes; %s do"
-                    .formatted(needed, server.acknowledging()),
+                    .formatted(needed, acknowledging),
                 0));
     set(new Duty(duty().failure(), server, acknowledgedAt));
     return open != server.readOnly();

@@ -15,14 +15,13 @@ final class VitalThread {
 
   private static final Logger log = LoggerFactory.getLogger(VitalThread.class);
 
-  /** The exit code of an agent that has failed with an {@link Error}. */
+  /** The exit code of an agent that has failed. */
   static final int FAILED = 70;
 
   private VitalThread() {}
 
   /**
-   * Creates the thread without which the agent must not live. If it fails with an {@link Error}, the
-   * process ends at once and hands no lease back, so that the server's guard acts before the lease
+   * Creates the thread without which the agent must not live. If it fails, the process ends at once and hands no lease back, so that the server's guard acts before the lease
    * ends. Otherwise the agent would go on to stand for elections and to renew its lease, but nobody
    * would manage its server.
    */
@@ -32,9 +31,7 @@ final class VitalThread {
       try {
         log.error("{} has failed", name, ex);
       } finally {
-        if (ex instanceof Error) {
-          Runtime.getRuntime().halt(FAILED);
-        }
+        Runtime.getRuntime().halt(FAILED);
       }
     });
     return thread;

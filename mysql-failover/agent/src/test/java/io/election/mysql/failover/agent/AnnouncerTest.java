@@ -16,6 +16,7 @@ import io.election.mysql.failover.agent.ServerState.Receiver;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,6 +76,7 @@ class AnnouncerTest {
         delay,
         delay,
         0,
+        Set.of(),
         "",
         settings,
         1,

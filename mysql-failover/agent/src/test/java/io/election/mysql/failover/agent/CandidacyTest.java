@@ -39,6 +39,7 @@ class CandidacyTest {
       skip_replica_start=ON
       persisted_globals_load=ON
       event_scheduler=ON
+      thread_handling=one-thread-per-connection
       rpl_semi_sync_replica_enabled=ON
       rpl_semi_sync_source_wait_point=AFTER_SYNC""", "");
 

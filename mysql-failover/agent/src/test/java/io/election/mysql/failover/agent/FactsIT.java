@@ -162,6 +162,32 @@ class FactsIT {
     recover();
   }
 
+  /** Nobody would look for what it acknowledges: it was replaced, and no agent keeps it out. */
+  @Test
+  void aServerThatIsNotInTheRecordIsDisconnected() throws Exception {
+    stopAgent(this.replica);
+    this.replica.execute("STOP REPLICA IO_THREAD");
+    stopAgent(this.other);
+    this.other.changeUuid(UUID.randomUUID().toString());
+    this.other.kill();
+    this.other.startAgain();
+    patiently().ignoreExceptions().until(() -> {
+      this.other.execute("START REPLICA");
+      return true;
+    });
+    patiently()
+        .until(() -> "ON"
+            .equals(this.other.query(
+                "SELECT service_state FROM performance_schema.replication_connection_status")));
+
+    patiently()
+        .until(
+            () -> "0"
+                .equals(
+                    this.source.query(
+                        "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_clients'")));
+  }
+
   /** Its agent restarts as well: what it proved is in etcd. */
   @Test
   void aReplicaWhoseReceiverAndAgentRestartCounts() throws Exception {

@@ -173,6 +173,7 @@ class FailoverSimulationTest {
           0,
           0,
           0,
+          Set.of(),
           "",
           CandidacyTest.FIT,
           1,

@@ -14,6 +14,7 @@ import io.election.mysql.failover.agent.Status.Role;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What a replica does next, from what was read of it and of its source. */
@@ -48,6 +49,7 @@ class LinkTest {
         3,
         0,
         0,
+        Set.of(),
         "",
         CandidacyTest.FIT,
         1,

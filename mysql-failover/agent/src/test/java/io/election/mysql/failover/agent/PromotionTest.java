@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.ServerState.Receiver;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,6 +35,7 @@ class PromotionTest {
         0,
         0,
         0,
+        Set.of(),
         "",
         CandidacyTest.FIT,
         1,
