@@ -24,10 +24,10 @@ import java.lang.annotation.Target;
  *
  * <p>{@code SmartLifecycle.stop(Runnable)} has ended when it calls back, other stops when they
  * return. Start and stop are called one after the other, on a thread of the bean's own; those of
- * several beans at the same time, without regard to phases. Only a start that has not returned
- * within two seconds after the leadership has ended, such as a loop, is stopped while it runs; and a
- * life cycle that says that it runs when a shutdown has lasted for the drain time-out is
- * stopped by Spring too.
+ * several beans at the same time, without regard to phases. Only a start that goes on for two
+ * seconds after the lease is over, or for a minute after the leadership, such as a loop, is stopped
+ * while it runs; and a life cycle that says that it runs when a shutdown has lasted for the drain
+ * time-out is stopped by Spring too.
  *
  * <p>A bean whose start fails, or that stops running by itself, is started again with a growing
  * pause. If it does not run for {@code as.election.leader-bound.start-timeout}, the node hands the

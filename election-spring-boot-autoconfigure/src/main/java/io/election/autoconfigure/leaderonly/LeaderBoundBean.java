@@ -6,6 +6,7 @@ import io.election.autoconfigure.leaderonly.LeaderOnlyCalls.Gate;
 import io.election.autoconfigure.leaderonly.Permits.Binding;
 import io.election.autoconfigure.leaderonly.Permits.Continuation;
 import io.election.autoconfigure.leaderonly.Permits.Permit;
+import io.election.lease.LeaseElectionService;
 import io.election.store.Ticker;
 import java.time.Duration;
 import java.time.Instant;
@@ -365,11 +366,8 @@ final class LeaderBoundBean {
     if ((starts || this.state == State.STOPPING) && age >= MINUTE && isNew(step + covered)) {
       log.warn("the {} of leader-bound {} has not ended for {} s", step, this, age / 1000);
     }
-    if (starts
-        && !covered
-        && age >= 1000
-        && this.rescue.isDone()
-        && isNew("a start at " + this.since)) {
+    boolean overruns = age >= MINUTE || (age >= 1000 && !isProtected());
+    if (starts && !covered && overruns && this.rescue.isDone() && isNew("from " + this.since)) {
       // A loop in start() that ignores its interruption would go on beside the next leader's.
       this.rescue = CompletableFuture.runAsync(this.work::stop, this.shared.threads());
     }
@@ -385,6 +383,12 @@ final class LeaderBoundBean {
       return true;
     }
     return false;
+  }
+
+  /** Whether no other node leads while the work goes on. */
+  private boolean isProtected() {
+    return this.gate.election() instanceof LeaseElectionService lease
+        && lease.leaseRemaining().isPresent();
   }
 
   private void warn(String problem, @Nullable Throwable ex) {

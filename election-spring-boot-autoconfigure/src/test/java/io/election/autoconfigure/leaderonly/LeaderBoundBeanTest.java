@@ -547,6 +547,20 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void aStartThatGoesOnAfterTheLeaseIsStopped() {
+    this.consumer.onStart = () -> {
+      this.time.pass(Duration.ofSeconds(5));
+      this.consumer.history.add("lost");
+      lose(1);
+      this.time.pass(Duration.ofSeconds(2));
+      this.consumer.history.add("two seconds later");
+    };
+    lead(1);
+    assertThat(this.consumer.history)
+        .startsWith("start", "lost", "stop without a callback", "two seconds later");
+  }
+
+  @Test
   void aStartThatDoesNotEndIsStoppedWhenTheApplicationCloses() {
     this.consumer.onStart = () -> {
       this.time.pass(Duration.ofSeconds(60));
