@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * @param term the term found in its data; 0 if there is none
  * @param lagSeconds the lag of the applier, in seconds, at least its delay
  * @param acknowledging the number of connected replicas that acknowledge its transactions
- * @param acknowledgers the {@code server_uuid} of each of them
+ * @param acknowledgers the {@code server_uuid} of each connected replica that offers to acknowledge
  * @param administrators the users of clients, other than the agent's, that no setting keeps out;
  *     empty if there are none
  * @param connection the id of the connection that read this

@@ -21,9 +21,10 @@ final class VitalThread {
   private VitalThread() {}
 
   /**
-   * Creates the thread without which the agent must not live. If it fails, the process ends at once and hands no lease back, so that the server's guard acts before the lease
-   * ends. Otherwise the agent would go on to stand for elections and to renew its lease, but nobody
-   * would manage its server.
+   * Creates the thread without which the agent must not live. If it fails, the process ends at once
+   * and hands no lease back, so that the server's guard acts before the lease ends. Otherwise the
+   * agent would go on to stand for elections and to renew its lease, but nobody would manage its
+   * server.
    */
   static Thread vital(String name, Runnable task) {
     Thread thread = new Thread(task, name);
