@@ -32,7 +32,7 @@ import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 import org.junit.platform.launcher.listeners.TestExecutionSummary;
 
 /** The contract of a store finds each mistake that a store in a database can make. */
-@Tag("faults")
+@Tag("long")
 @ParameterizedClass(name = "{0}")
 @EnumSource(names = {"DEFAULT", "NEWEST_POSTGRESQL"})
 class BrokenStoresIT {

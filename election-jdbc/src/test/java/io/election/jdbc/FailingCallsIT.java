@@ -138,13 +138,14 @@ class FailingCallsIT {
   }
 
   @Test
+  @Tag("faults")
   void whateverCallOfTheDriverFailsInAReadNothingIsLost() throws Exception {
     failAtEach(READ, KINDS.subList(0, 1));
   }
 
   @ParameterizedTest
   @MethodSource
-  @Tag("faults")
+  @Tag("long")
   void whateverCallOfTheDriverFailsInWhateverWayNothingIsLost(Call call) throws Exception {
     assumeTrue(
         call != SIGNAL || this.database.server().product() != Product.POSTGRESQL,
@@ -172,7 +173,7 @@ class FailingCallsIT {
 
   /** Fails only some of the calls: there are thousands. */
   @Test
-  @Tag("faults")
+  @Tag("long")
   void whateverCallOfTheDriverFailsInAMigrationNothingIsLost() throws Exception {
     int made = 1;
     int attempt = 0;

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.Parameter;
 
 /**
  * Runs the contract by the product's driver, and with settings that users have in their URLs and
- * pools: on the default server by a pool, on the others without one.
+ * pools.
  */
 @OnEveryServer(postgresql = true, alike = true)
 class LeaseStoreIT {
@@ -26,7 +26,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  @Tag("faults")
+  @Tag("long")
   class Unpooled extends SqlContract {
 
     Unpooled() {
@@ -36,7 +36,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  @Tag("default-server")
+  @Tag("faults")
   class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZoneAndLocale
       extends SettingsContract {
 
@@ -67,7 +67,6 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("default-server")
   class HikariWithoutAutoCommit extends SqlContract {
 
     HikariWithoutAutoCommit() {

@@ -15,7 +15,7 @@ class MariaDbDriverIT {
 
   @Nested
   @Tag("other-connections")
-  @Tag("faults")
+  @Tag("long")
   class AsItIs extends SqlContract {
 
     AsItIs() {

@@ -22,9 +22,10 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /**
- * Runs a class on every server: on the default one of each product in each build, and with {@code
- * -Pfaults} on the others, without the tests that are tagged {@code default-server}. Its parameter
- * is a {@link Server}; one that is not available is skipped by name.
+ * Runs a class on every server: on the default one of each product in each build, with {@code
+ * -Pfaults} on the oldest ones, without the tests that are tagged {@code default-server}, and with
+ * {@code -Plong} on all. Its parameter is a {@link Server}; one that is not available is skipped by
+ * name.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -76,7 +77,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
       String which = System.getProperty("election.test.servers", "default");
       return Arrays.stream(values()).filter((server) -> switch (which) {
         case "default" -> server.isDefault();
-        case "others" -> !server.isDefault();
+        case "oldest" -> !server.isDefault() && !server.isAlike();
         case "all" -> true;
         case "postgresql" -> server == NEWEST_POSTGRESQL;
         case "postgresql-all" -> server.isPostgresql();

@@ -12,6 +12,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.flywaydb.core.Flyway;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -85,6 +86,7 @@ abstract class MigrationOrderContract {
 
   @ParameterizedTest
   @MethodSource("orders")
+  @Tag("faults")
   void liquibaseRunsAllChangesOfTheApplication(Consumer<TestDatabase> before, String schema) {
     before.accept(this.database);
     for (int start = 0; start < 2; start++) {

@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
     value = "io.election.embedded.MariaDbPrograms#existForThisPlatform",
     disabledReason = "there is no embedded MariaDB for this platform")
 @TestMethodOrder(OrderAnnotation.class) // the first test unpacks the server for the others
+@Tag("faults")
 class EmbeddedDatabaseIT {
 
   private static final Duration TIMEOUT = Duration.ofMinutes(2);

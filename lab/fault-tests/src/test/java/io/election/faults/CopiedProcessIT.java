@@ -67,6 +67,7 @@ class CopiedProcessIT {
   }
 
   @Test
+  @Tag("long")
   void fault_58_process_is_copied_while_it_follows_in_etcd() throws Exception {
     EtcdProcess server = EtcdProcess.shared();
     isCopied(
@@ -75,6 +76,7 @@ class CopiedProcessIT {
   }
 
   @Test
+  @Tag("long")
   void fault_58_process_is_copied_while_it_follows_in_zookeeper() throws Exception {
     try (Zookeeper server = Zookeeper.start()) {
       isCopied(

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
  * Prints how long no node leads when the primary ends. Asserts safety, and that a node leads again.
  */
 @Order(1)
-@Tag("faults")
+@Tag("long")
 class GroupReplicationIT {
 
   private static final Duration LEASE = Duration.ofSeconds(5);

@@ -32,6 +32,7 @@ class KeyValueFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_49_member_of_etcd_is_cut_off_with_the_leader_on_it() throws Exception {
     memberIsCutOff(false);
     memberIsCutOff(true);
@@ -90,6 +91,7 @@ class KeyValueFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_59_data_of_zookeeper_are_put_back() throws Exception {
     isSetBack(KeyValueStore.ZOOKEEPER);
   }

@@ -107,12 +107,13 @@ class LeaderBoundIT {
   }
 
   @Test
+  @Tag("faults")
   void consumersDoNotOverlapInOrderlyHandOvers() throws Exception {
     handOver(8);
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void consumersDoNotOverlapInManyHandOvers() throws Exception {
     handOver(Integer.getInteger("leader-bound.hand-overs", 25));
   }

@@ -31,6 +31,7 @@ class MoveFaultsIT {
   private static final Pattern LEADER = Pattern.compile("\"leader\":\"([^\"]*)\"");
 
   @Test
+  @Tag("long")
   void fault_64_node_that_waits_for_a_part_is_killed() throws Exception {
     run((move) -> {
       NodeProcess next = move.join("z");
@@ -45,6 +46,7 @@ class MoveFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_64_node_that_waits_for_a_part_is_paused_and_another_takes_its_place()
       throws Exception {
     run((move) -> {

@@ -379,7 +379,7 @@ class MoveIT {
   }
 
   /** The clock of MySQL is an hour ahead, and jumps by two hours after each release of a node. */
-  @Tag("faults")
+  @Tag("long")
   @Test
   void nodesMoveAndBackWhileTheClockOfADatabaseJumps() throws Exception {
     FakeClock clock = FakeClock.create();
@@ -393,7 +393,7 @@ class MoveIT {
         () -> clock.setOffset(Duration.ofHours(releases.incrementAndGet() % 2 == 0 ? 1 : -1)));
   }
 
-  @Tag("faults")
+  @Tag("long")
   @Test
   void nodesMoveTenTimesAndBackWhileTheyWriteToAFencedRegister() throws Exception {
     TestDatabase database = database();
@@ -442,7 +442,7 @@ class MoveIT {
     assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
   }
 
-  @Tag("faults")
+  @Tag("long")
   @Test
   void aStepThatIsSkippedMakesTwoLeaders() throws Exception {
     start("x", "Zookeeper");
@@ -509,7 +509,7 @@ class MoveIT {
     assertTermsNeverFall(claims());
   }
 
-  @Tag("faults")
+  @Tag("long")
   @Test
   void ofListsInDifferentOrdersOneLeads() throws Exception {
     start("x", "Zookeeper", "Mysql");

@@ -40,6 +40,7 @@ abstract class NetworkFaultsContract {
   }
 
   @Test
+  @Tag("faults")
   void fault_10_node_and_database_cut_off_both_ways() throws Exception {
     breakLinks("10 leader cut off", TcpProxy::cut);
   }

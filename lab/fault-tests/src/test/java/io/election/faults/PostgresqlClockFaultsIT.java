@@ -4,8 +4,10 @@ import io.election.support.FakeClock;
 import io.election.support.PostgresqlPrograms;
 import io.election.support.PostgresqlServer;
 import io.election.support.TestServer;
+import org.junit.jupiter.api.Tag;
 
 /** Faults of the wall clock of PostgreSQL, skipped without libfaketime. */
+@Tag("long")
 class PostgresqlClockFaultsIT extends ClockFaultsContract {
 
   @Override

@@ -3,9 +3,11 @@ package io.election.faults;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 
 /** Variants of a set-up on PostgreSQL. */
 @Order(2)
+@Tag("long")
 class PostgresqlConfigurationFaultsIT extends ConfigurationFaultsContract {
 
   PostgresqlConfigurationFaultsIT() {

@@ -3,7 +3,7 @@ package io.election.faults;
 import org.junit.jupiter.api.Tag;
 
 /** Faults of the network on PostgreSQL. */
-@Tag("faults")
+@Tag("long")
 class PostgresqlNetworkFaultsIT extends NetworkFaultsContract {
 
   PostgresqlNetworkFaultsIT() {

@@ -256,6 +256,7 @@ class ReplicaFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_33_reads_from_a_lagging_replica() throws Exception {
     onThreeNodes(shared, (cluster) -> {
       NodeProcess leader = cluster.awaitLeader();
@@ -285,6 +286,7 @@ class ReplicaFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_31_a_on_the_old_primary_and_b_on_the_new() throws Exception {
     this.database = shared.source().newDatabase();
     Cluster.prepare(this.database);

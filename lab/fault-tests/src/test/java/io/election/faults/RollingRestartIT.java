@@ -53,6 +53,7 @@ class RollingRestartIT {
    * times of a service with Spring Boot's defaults: jobs of 1, 15 and 60 s, and SIGKILL after 30 s.
    */
   @Test
+  @Tag("long")
   void rollingRestartsOverlapNoTwoRunsOfAJob() throws Exception {
     int restarts = Integer.getInteger("rolling.restarts", 0);
     boolean defaults = restarts > 0;

@@ -67,6 +67,7 @@ class RollingUpgradeIT {
    * until its deadline, but the old tool takes over when its own interval has passed.
    */
   @Test
+  @Tag("long")
   void fault_42_a_lease_longer_than_the_old_interval_makes_two_leaders() throws Exception {
     cutOff(LEASE.multipliedBy(4), (cluster, leader) -> {
       cluster.expectViolations();
@@ -76,6 +77,7 @@ class RollingUpgradeIT {
 
   /** Same scenario, but with a lease as long as the old interval. */
   @Test
+  @Tag("long")
   void fault_42_a_lease_as_long_as_the_old_interval_makes_one_leader() throws Exception {
     cutOff(
         LEASE,
@@ -104,6 +106,7 @@ class RollingUpgradeIT {
    * lease, and such a lease belongs to the node that it names.
    */
   @Test
+  @Tag("long")
   void fault_42_one_id_for_old_and_new_makes_two_leaders() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     Cluster.run(database, LEASE, RENEW, List.of(SamplingNode.named("new")), (cluster, leader) -> {

@@ -49,17 +49,20 @@ class SoakIT {
   }
 
   @Test
+  @Tag("long")
   void fault_50_random_faults_on_zookeeper() throws Exception {
     onMembers(KeyValueStore.ZOOKEEPER);
   }
 
   @Test
+  @Tag("long")
   void fault_50_random_faults_on_etcd() throws Exception {
     onMembers(KeyValueStore.ETCD);
   }
 
   /** Nodes in the middle of a move: each must hold a lease in ZooKeeper and one in MySQL. */
   @Test
+  @Tag("long")
   void fault_50_random_faults_on_a_list_of_two_stores() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     Map<String, TcpProxy> proxies = new TreeMap<>();

@@ -1,6 +1,9 @@
 package io.election.faults;
 
+import org.junit.jupiter.api.Tag;
+
 /** The database of nodes on MySQL is unavailable when they start, or moves. */
+@Tag("long")
 class StartFaultsIT extends StartFaultsContract {
 
   StartFaultsIT() {

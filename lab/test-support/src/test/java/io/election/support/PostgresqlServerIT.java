@@ -13,11 +13,13 @@ import java.sql.SQLException;
 import java.util.concurrent.CountDownLatch;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests the servers that tests on PostgreSQL use. */
+@Tag("faults")
 class PostgresqlServerIT {
 
   private static final String BACKEND = "SELECT pg_backend_pid()";

@@ -529,7 +529,6 @@ class BadInputIT {
   }
 
   @Test
-  @Tag("faults")
   @Order(9)
   void nobodyIsPromotedByATermThatWasEdited() throws Exception {
     String source = settle();
@@ -603,7 +602,6 @@ class BadInputIT {
 
   /** A clone first removes data and GTIDs, so the server then looks like a new one. */
   @Test
-  @Tag("faults")
   @Order(11)
   void aServerWhoseDonorHasGoneHalfWayIsRefusedUntilItIsRebuilt() throws Exception {
     String source = settle();

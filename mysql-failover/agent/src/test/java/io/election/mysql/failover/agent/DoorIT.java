@@ -26,7 +26,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The end of a source that clients with all privileges write to. They connect again at once, and
  * get no answer to what no replica has.
  */
-@Tag("faults")
 @Tag("failover")
 class DoorIT {
 

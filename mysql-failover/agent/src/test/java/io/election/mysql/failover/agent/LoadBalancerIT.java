@@ -14,7 +14,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A client that connects to HAProxy, which asks the agents which server is the source. */
-@Tag("faults")
 @Tag("failover")
 class LoadBalancerIT {
 

@@ -25,7 +25,6 @@ import org.junit.jupiter.api.Test;
  * promotions. Also a case that the design does not have: no server has a transaction yet.
  */
 @Tag("failover")
-@Tag("faults")
 class SeedTablesIT {
 
   private final EtcdProcess etcd = EtcdProcess.shared();
