@@ -4,13 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.AdditionalAnswers.delegatesTo;
+import static org.mockito.Mockito.doReturn;
+import static org.mockito.Mockito.mock;
 
+import io.election.ElectionService;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.LeadershipLostEvent.Reason;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.SwitchedElection;
+import io.election.lease.LeaseElectionService;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -54,17 +59,7 @@ class LeaderBoundBeanTest {
 
   private Executor threads = Runnable::run;
 
-  private final LeaderBoundBean bean = new LeaderBoundBean(
-      "orders",
-      this.calls.gate(""),
-      this.consumer,
-      new LeaderBoundBean.Shared(
-          this.calls,
-          Duration.ofMinutes(1),
-          (task) -> this.threads.execute(task),
-          this.time::pause,
-          () -> this.time.nanos,
-          InstantSource.system()));
+  private final LeaderBoundBean bean = bean(this.calls);
 
   @BeforeEach
   void open() {
@@ -561,6 +556,27 @@ class LeaderBoundBeanTest {
   }
 
   @Test
+  void aStartIsGivenItsTimeWhileItsLeaseProtectsIt() {
+    LeaseElectionService lease = mock(LeaseElectionService.class, delegatesTo(this.election));
+    doReturn(Optional.of(Duration.ofSeconds(1))).when(lease).leaseRemaining();
+    this.consumer.onStart = () -> {
+      this.election.term = 0;
+      this.time.pass(Duration.ofSeconds(30));
+      this.consumer.history.add("half a minute later");
+      doReturn(Optional.empty()).when(lease).leaseRemaining();
+      this.time.pass(Duration.ofSeconds(2));
+    };
+    this.bean.close();
+    this.time.pass(Duration.ZERO);
+    this.election.term = 1;
+    LeaderBoundBean bean = bean(calls(lease));
+    bean.open();
+    this.time.run(bean);
+    assertThat(this.consumer.history)
+        .startsWith("start", "half a minute later", "stop without a callback");
+  }
+
+  @Test
   void aStartThatDoesNotEndIsStoppedWhenTheApplicationCloses() {
     this.consumer.onStart = () -> {
       this.time.pass(Duration.ofSeconds(60));
@@ -745,7 +761,21 @@ class LeaderBoundBeanTest {
     this.time.pass(Duration.ZERO);
   }
 
-  private static LeaderOnlyCalls calls(SwitchedElection election) {
+  private LeaderBoundBean bean(LeaderOnlyCalls calls) {
+    return new LeaderBoundBean(
+        "orders",
+        calls.gate(""),
+        this.consumer,
+        new LeaderBoundBean.Shared(
+            calls,
+            Duration.ofMinutes(1),
+            (task) -> this.threads.execute(task),
+            this.time::pause,
+            () -> this.time.nanos,
+            InstantSource.system()));
+  }
+
+  private static LeaderOnlyCalls calls(ElectionService election) {
     DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
     beans.registerSingleton("election", election);
     Supplier<Elections> elections = () -> SwitchedElection.registry(beans);
