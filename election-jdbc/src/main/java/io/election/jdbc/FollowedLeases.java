@@ -14,9 +14,7 @@ import java.util.stream.Stream;
 /** The leases that other nodes held when this process last read them. Thread-safe. */
 final class FollowedLeases {
 
-  private record Lease(String holder, long millis) {}
-
-  private final Map<String, Lease> leases = new ConcurrentHashMap<>();
+  private final Map<String, LeaseRow> leases = new ConcurrentHashMap<>();
 
   private volatile Runnable listener = () -> {};
 
@@ -31,26 +29,18 @@ final class FollowedLeases {
     for (String serviceId : serviceIds) {
       Reading reading = readings.get(serviceId);
       LeaseRow row = reading != null ? reading.row() : null;
-      Long millis = row != null ? row.leaseMillis() : null;
-      if (row == null || row.own() || row.leaderId().isEmpty() || Objects.equals(millis, 0L)) {
+      if (row == null || row.own() || row.leaderId().isEmpty() || row.isReleased()) {
         changed |= this.leases.remove(serviceId) != null;
       } else {
-        changed |= followed(serviceId, row.leaderId(), millis != null ? millis : 0);
+        LeaseRow known = this.leases.put(serviceId, row);
+        changed |= known == null
+            || !known.leaderId().equals(row.leaderId())
+            || !Objects.equals(known.leaseMillis(), row.leaseMillis());
       }
     }
     if (changed) {
       this.listener.run();
     }
-  }
-
-  /** Returns whether that is new. */
-  private boolean followed(String serviceId, String holder, long millis) {
-    Lease known = this.leases.get(serviceId);
-    if (known != null && known.millis() == millis && known.holder().equals(holder)) {
-      return false;
-    }
-    this.leases.put(serviceId, new Lease(holder, millis));
-    return true;
   }
 
   /** Forgets a lease that this process has acquired. */
@@ -61,7 +51,7 @@ final class FollowedLeases {
   /** Returns the node that holds most of the leases, apart from a node itself. */
   Optional<String> mainHolder(String self) {
     Map<String, Integer> held = new LinkedHashMap<>();
-    this.leases.values().forEach((lease) -> held.merge(lease.holder(), 1, Integer::sum));
+    this.leases.values().forEach((lease) -> held.merge(lease.leaderId(), 1, Integer::sum));
     held.remove(self);
     return held.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
   }
@@ -73,11 +63,14 @@ final class FollowedLeases {
 
   /** Returns the longest lease of a holder. */
   Duration longest(String holder) {
-    return Duration.ofMillis(heldBy(holder).mapToLong(Lease::millis).max().orElse(0));
+    return Duration.ofMillis(heldBy(holder)
+        .mapToLong((lease) -> Objects.requireNonNullElse(lease.leaseMillis(), 0L))
+        .max()
+        .orElse(0));
   }
 
-  private Stream<Lease> heldBy(String holder) {
-    return this.leases.values().stream().filter((lease) -> lease.holder().equals(holder));
+  private Stream<LeaseRow> heldBy(String holder) {
+    return this.leases.values().stream().filter((lease) -> lease.leaderId().equals(holder));
   }
 
   void clear() {
