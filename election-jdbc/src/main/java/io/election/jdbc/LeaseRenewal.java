@@ -24,23 +24,31 @@ final class LeaseRenewal {
 
   private boolean someAreLocked;
 
-  /** The statement that renews leases together. */
-  private record Together(OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+  /** The leases to renew, and the statement that renews them together. */
+  private record Leases(OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       implements Session.Kept {
 
     @Override
     public String sql(Session session) {
-      return session
-          .dialect()
-          .renewal(
-              this.stamp.renewal(),
-              held(session, this.nodeId, this.terms, this.stamp),
-              this.terms.size());
+      return session.dialect().renewal(this.stamp.renewal(), held(session), this.terms.size());
+    }
+
+    /** The condition for those that this node holds, without parameters. */
+    String held(Session session) {
+      StringJoiner names = new StringJoiner(", ");
+      StringJoiner numbered = new StringJoiner(", ");
+      this.terms.forEach((serviceId, term) -> {
+        String name = session.literal(serviceId);
+        names.add(name);
+        numbered.add("(%s, %s)".formatted(name, term));
+      });
+      return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
+          .formatted(names, session.literal(this.nodeId), numbered, this.stamp.isMine());
     }
 
     @Override
-    public Together copy() {
-      return new Together(this.stamp, this.nodeId, Map.copyOf(this.terms));
+    public Leases copy() {
+      return new Leases(this.stamp, this.nodeId, Map.copyOf(this.terms));
     }
   }
 
@@ -50,34 +58,31 @@ final class LeaseRenewal {
 
   Renewals renew(Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    return terms.size() == 1
-        ? renewOne(session, stamp, nodeId, terms)
-        : renewSeveral(session, stamp, nodeId, terms);
+    Leases leases = new Leases(stamp, nodeId, terms);
+    return terms.size() == 1 ? renewOne(session, leases) : renewSeveral(session, leases);
   }
 
-  private static Renewals renewOne(
-      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
-      throws SQLException {
-    Map.Entry<String, Long> held = terms.entrySet().iterator().next();
+  private static Renewals renewOne(Session session, Leases one) throws SQLException {
+    Map.Entry<String, Long> held = one.terms().entrySet().iterator().next();
     boolean renewed = session.updateOne(
         """
             UPDATE leader_election
             SET %s
             WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0 AND %s
-            """.formatted(stamp.renewal(), stamp.isMine()), held.getKey(), nodeId, held.getValue());
-    return new Renewals(renewed ? terms.keySet() : Set.of());
+            """.formatted(one.stamp().renewal(), one.stamp().isMine()),
+        held.getKey(),
+        one.nodeId(),
+        held.getValue());
+    return new Renewals(renewed ? one.terms().keySet() : Set.of());
   }
 
-  private Renewals renewSeveral(
-      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
-      throws SQLException {
+  private Renewals renewSeveral(Session session, Leases leases) throws SQLException {
     // While a row stays locked the attempt would fail again, and drivers log that.
-    if (!this.someAreLocked && renewTogether(session, stamp, nodeId, terms)) {
-      return new Renewals(terms.keySet());
+    if (!this.someAreLocked && renewTogether(session, leases)) {
+      return new Renewals(leases.terms().keySet());
     }
-    Renewals outcome = session
-        .inTransaction((own) -> Optional.of(renewUnlocked(own, stamp, nodeId, terms)))
-        .orElseThrow();
+    Renewals outcome =
+        session.inTransaction((own) -> Optional.of(renewUnlocked(own, leases))).orElseThrow();
     this.someAreLocked = !outcome.unknown().isEmpty();
     return outcome;
   }
@@ -87,11 +92,9 @@ final class LeaseRenewal {
    * The statement does not wait for locks: while waiting it would hold the locks on its other rows,
    * even beyond the end of the call.
    */
-  private boolean renewTogether(
-      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
-      throws SQLException {
+  private static boolean renewTogether(Session session, Leases leases) throws SQLException {
     try {
-      return session.update(new Together(stamp, nodeId, terms)) == terms.size();
+      return session.update(leases) == leases.terms().size();
     } catch (SQLException ex) {
       if (SqlError.isLockTrouble(ex)) {
         // Outside a transaction the server has undone the statement and released its locks.
@@ -106,11 +109,9 @@ final class LeaseRenewal {
    * Uses a constant number of statements, however many leases there are and however many are
    * locked. All use the index, because a table scan would run into the locked rows.
    */
-  private Renewals renewUnlocked(
-      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
-      throws SQLException {
+  private Renewals renewUnlocked(Session session, Leases leases) throws SQLException {
     String select = "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE "
-        + held(session, nodeId, terms, stamp);
+        + leases.held(session);
     Set<String> renewed = new HashSet<>(
         session.query(select + " FOR UPDATE SKIP LOCKED", (row) -> Columns.string(row, 1)));
     if (!renewed.isEmpty()) {
@@ -119,15 +120,16 @@ final class LeaseRenewal {
           UPDATE leader_election FORCE INDEX (PRIMARY)
           SET %s
           WHERE service_id IN (%s) AND %s
-          """.formatted(stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
+          """.formatted(
+                  leases.stamp().renewal(), Session.marks("?", renewed.size()), session.isUsable()),
           renewed.toArray());
     }
     Set<String> locked = new HashSet<>(session.query(select, (row) -> Columns.string(row, 1)));
     locked.removeAll(renewed);
-    return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(session, locked, terms));
+    return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(session, locked, leases));
   }
 
-  private String problem(Session session, Set<String> locked, Map<String, Long> terms) {
+  private String problem(Session session, Set<String> locked, Leases leases) {
     String names = locked.stream()
         .sorted()
         .limit(5)
@@ -136,22 +138,8 @@ final class LeaseRenewal {
     return "%s of %s leases could not be renewed (%s). %s"
         .formatted(
             locked.size(),
-            terms.size(),
+            leases.terms().size(),
             locked.size() > 5 ? names + ", …" : names,
             Diagnosis.locked("their rows", this.database) + session.facts().trouble());
-  }
-
-  /** The condition for leases that this node holds, without parameters. */
-  private static String held(
-      Session session, String nodeId, Map<String, Long> terms, OwnerStamp stamp) {
-    StringJoiner names = new StringJoiner(", ");
-    StringJoiner numbered = new StringJoiner(", ");
-    terms.forEach((serviceId, term) -> {
-      String name = session.literal(serviceId);
-      names.add(name);
-      numbered.add("(%s, %s)".formatted(name, term));
-    });
-    return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(names, session.literal(nodeId), numbered, stamp.isMine());
   }
 }
