@@ -260,7 +260,8 @@ public final class CommitFence {
   }
 
   private FenceLock lock(Connection connection, Dialect dialect) {
-    return dialect.fenceLock(connection, history(dialect), this.restSeconds, this::undo);
+    return dialect.fenceLock(
+        connection, history(dialect), this.restSeconds, (sql) -> undo(connection, sql));
   }
 
   private String history(Dialect dialect) {

@@ -9,7 +9,6 @@ import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -208,5 +207,5 @@ interface Dialect extends Statements.Words {
    * @param undo runs a statement that restores the session, or aborts the connection
    */
   FenceLock fenceLock(
-      Connection connection, String history, long restSeconds, BiConsumer<Connection, String> undo);
+      Connection connection, String history, long restSeconds, Consumer<String> undo);
 }

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -335,10 +334,7 @@ enum MysqlDialect implements MysqlTables {
 
   @Override
   public FenceLock fenceLock(
-      Connection connection,
-      String history,
-      long restSeconds,
-      BiConsumer<Connection, String> undo) {
+      Connection connection, String history, long restSeconds, Consumer<String> undo) {
     return new MysqlFenceLock(this, connection, history, restSeconds, undo);
   }
 }

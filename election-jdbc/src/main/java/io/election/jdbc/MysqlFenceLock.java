@@ -5,7 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Locale;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,11 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param undo runs a statement that restores the session, or aborts the connection
  */
 record MysqlFenceLock(
-    Dialect dialect,
-    Connection connection,
-    String history,
-    long restSeconds,
-    BiConsumer<Connection, String> undo)
+    Dialect dialect, Connection connection, String history, long restSeconds, Consumer<String> undo)
     implements FenceLock {
 
   private static final String SHORTEN = ofEach("""
@@ -75,8 +71,7 @@ record MysqlFenceLock(
     try {
       return read(serviceId, term, hint, condition + " FOR SHARE");
     } finally {
-      this.undo.accept(
-          this.connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
+      this.undo.accept("SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
     }
   }
 

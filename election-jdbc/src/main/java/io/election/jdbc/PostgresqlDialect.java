@@ -13,7 +13,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -416,10 +415,7 @@ enum PostgresqlDialect implements Dialect {
 
   @Override
   public FenceLock fenceLock(
-      Connection connection,
-      String history,
-      long restSeconds,
-      BiConsumer<Connection, String> undo) {
+      Connection connection, String history, long restSeconds, Consumer<String> undo) {
     return new PostgresqlFenceLock(this, connection, history, restSeconds);
   }
 }
