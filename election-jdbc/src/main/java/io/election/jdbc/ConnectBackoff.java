@@ -71,7 +71,7 @@ final class ConnectBackoff {
       SQLException first = wait.failure();
       throw new SQLException(first.getMessage(), first.getSQLState(), first.getErrorCode(), first);
     }
-    this.waits.put(server, wait.refused(login, now, wait.refusal(), wait.failure()));
+    this.waits.put(server, Wait.after(wait, login, now, wait.refusal(), wait.failure()));
     return wait;
   }
 
@@ -83,13 +83,11 @@ final class ConnectBackoff {
       this.sparedUntil = now + SPARED_NANOS;
     }
     if (refusal != null && !refusal.pause(0).isZero()) {
-      return before != null
-          ? before.refused(login, now, refusal, failure)
-          : Wait.of(login, now, refusal, failure, 0, now);
+      return Wait.after(before, login, now, refusal, failure);
     }
     // A server that answers refused logins late may do so only after the time-out.
     return before != null && SqlError.isTimeout(failure)
-        ? before.refused(login, now, before.refusal(), before.failure())
+        ? Wait.after(before, login, now, before.refusal(), before.failure())
         : before;
   }
 
@@ -134,17 +132,20 @@ final class ConnectBackoff {
       long until,
       long changedAt) {
 
-    static Wait of(
+    /** Returns the wait after a refusal, which may be the first. */
+    static Wait after(
+        @Nullable Wait before,
         @Nullable Object login,
         long now,
         Refusal refusal,
-        SQLException failure,
-        int earlier,
-        long changedAt) {
+        SQLException failure) {
+      boolean changed = before != null && !before.isSame(login);
+      int earlier = before != null && !changed ? before.earlier + 1 : 0;
       long pause = refusal.pause(earlier).toNanos();
       // Nodes that were refused together do not try again together.
-      long spread = ThreadLocalRandom.current().nextLong(pause / 2);
-      return new Wait(login, refusal, failure, earlier, now + pause + spread, changedAt);
+      long until = now + pause + ThreadLocalRandom.current().nextLong(pause / 2);
+      long changedAt = changed ? now + CHANGED_AGAIN_NANOS : now;
+      return new Wait(login, refusal, failure, earlier, until, changedAt);
     }
 
     boolean forbids(@Nullable Object login, long now) {
@@ -153,13 +154,6 @@ final class ConnectBackoff {
 
     private boolean isSame(@Nullable Object login) {
       return this.login == null || this.login.equals(login);
-    }
-
-    /** Returns the wait after the next refusal. */
-    Wait refused(@Nullable Object login, long now, Refusal refusal, SQLException failure) {
-      return isSame(login)
-          ? of(login, now, refusal, failure, this.earlier + 1, now)
-          : of(login, now, refusal, failure, 0, now + CHANGED_AGAIN_NANOS);
     }
   }
 }
