@@ -110,13 +110,14 @@ final class StoreConnection {
 
   private Session session() throws SQLException, LeaseStoreException {
     Session session = this.session;
-    if (session != null && hasRestedTooLong(session)) {
-      drop();
-      session = null;
-    }
     if (session != null) {
-      session.until(Deadline.in(this.operationTimeout));
-      return session;
+      long rest = System.nanoTime() - this.lastUse;
+      if (rest <= session.facts().restMillis() * 750_000L) {
+        session.until(Deadline.in(this.operationTimeout));
+        return session;
+      }
+      // The server has ended the connection, or will do so within the call.
+      drop();
     }
     this.schema.ensure();
     session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
@@ -137,10 +138,5 @@ final class StoreConnection {
           before.source());
     }
     this.last = now;
-  }
-
-  /** Whether the server has ended the connection, or will do so within the call. */
-  private boolean hasRestedTooLong(Session session) {
-    return System.nanoTime() - this.lastUse > session.facts().restMillis() * 750_000L;
   }
 }
