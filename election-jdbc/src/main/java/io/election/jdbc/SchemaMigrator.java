@@ -64,17 +64,14 @@ final class SchemaMigrator {
     try {
       flyway.migrate();
     } catch (FlywayException ex) {
-      if (SqlError.has(ex, SQLException.class) || !hasFailed(flyway)) {
+      if (SqlError.has(ex, SQLException.class)
+          || Stream.of(flyway.info().all())
+              .noneMatch((migration) -> migration.getState().isFailed())) {
         throw ex;
       }
       flyway.repair();
       flyway.migrate();
     }
-  }
-
-  private static boolean hasFailed(Flyway flyway) {
-    return Stream.of(flyway.info().all())
-        .anyMatch((migration) -> migration.getState().isFailed());
   }
 
   private static Flyway flyway(DataSource dataSource, Stream<Step> steps) {
