@@ -137,21 +137,6 @@ record LeaseTables(
    * @throws ElectionSetupException if no statement of ours can do that
    */
   List<String> missing() {
-    check();
-    return Stream.concat(toCreate().stream(), toUpgrade().stream()).toList();
-  }
-
-  /** Whether the missing statements create only what the election can do without. */
-  boolean isDispensable(List<String> missing) {
-    return missing.stream().allMatch(this.dialect.ddl().members()::equals);
-  }
-
-  /** Whether none of the tables is there. */
-  boolean areGone() {
-    return this.leases == null && this.history == null && this.members == null;
-  }
-
-  private void check() {
     if (this.leases != null) {
       this.dialect.refuseForeign(this.leases);
       check(
@@ -168,6 +153,17 @@ record LeaseTables(
           this.dialect.ddl().history());
       this.dialect.requireExactNames(this.history);
     }
+    return Stream.concat(toCreate().stream(), toUpgrade().stream()).toList();
+  }
+
+  /** Whether the missing statements create only what the election can do without. */
+  boolean isDispensable(List<String> missing) {
+    return missing.stream().allMatch(this.dialect.ddl().members()::equals);
+  }
+
+  /** Whether none of the tables is there. */
+  boolean areGone() {
+    return this.leases == null && this.history == null && this.members == null;
   }
 
   private void check(Table table, List<String> primaryKey, List<Expected> expected, String ddl) {
