@@ -80,18 +80,17 @@ public final class ElectionDatabase {
   }
 
   /** Creates a database whose source asks the back-off whether it may open a connection. */
-  ElectionDatabase(
-      ConnectBackoff.Opening source, ConnectBackoff backoff, Login login, ThreadFactory threads) {
+  ElectionDatabase(ConnectBackoff.Opening source, ConnectBackoff backoff, Login login) {
     this.source = source;
     this.backoff = backoff;
     this.searchPath = login.searchPath();
     this.credentials = login.source();
     this.location = new JdbcUrl(login.url()).location();
     this.dialect = dialectOfUrl(login.url());
-    this.threads = threads;
+    this.threads = ElectionDatabase::thread;
   }
 
-  static Thread thread(Runnable work) {
+  private static Thread thread(Runnable work) {
     return new Thread(work, "election-connect");
   }
 

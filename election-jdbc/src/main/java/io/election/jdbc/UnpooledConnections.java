@@ -71,10 +71,7 @@ public final class UnpooledConnections {
     }
     ConnectBackoff backoff = new ConnectBackoff(ticker);
     return new ElectionDatabase(
-        new UnpooledConnections(logins, timeout, backoff)::open,
-        backoff,
-        login,
-        ElectionDatabase::thread);
+        new UnpooledConnections(logins, timeout, backoff)::open, backoff, login);
   }
 
   /** Opens a connection with the current login. */
