@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -76,9 +75,6 @@ enum MysqlDialect implements MysqlTables {
 
   /** A parameter that arrives as another text if the driver escapes it, and the server does not. */
   private static final String BACKSLASH = "\\x";
-
-  /** The account is locked because of failed logins: MySQL, MariaDB. */
-  private static final Set<String> LOCKED_OUT = Set.of("3955", "4150");
 
   private static final String MIXED_COLLATIONS = "1267";
 
@@ -250,35 +246,28 @@ enum MysqlDialect implements MysqlTables {
 
   @Override
   public @Nullable String explain(String error, String where, String text, String retry) {
-    if (LOCKED_OUT.contains(error)) {
-      return "%s has locked the account because some client sent wrong passwords (%s). Find that client first: it may be another application, or a node with an old password. Then unlock the account, on MySQL by ALTER USER ... ACCOUNT UNLOCK, on MariaDB by FLUSH PRIVILEGES. %s"
-          .formatted(where, text, retry);
-    }
-    if (error.equals(MIXED_COLLATIONS) && CONNECTION_CHARSET.matcher(text).find()) {
-      return "The connection to %s sends names in a character set that cannot express all of them (%s). Remove characterEncoding, connectionCollation and SET NAMES from the URL and the pool, or set utf8mb4 there."
-          .formatted(where, text);
-    }
-    if (error.equals(MIXED_COLLATIONS)) {
-      return "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%s"
-          .formatted(where, text, MysqlTables.DDL.all());
-    }
-    if (error.equals(SqlError.USER_LIMIT) && !text.contains("max_user_connections")) {
-      return "%s allows the account no more of that in this hour (%s). Raise that limit, 0 is none: ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0."
-          .formatted(where, text);
-    }
-    if (PUBLIC_KEY.matcher(text).find()) {
-      return "The driver sends no password to %s, because the connection has no TLS and the server's public key is not known (%s). Use TLS (sslMode=REQUIRED or, better, VERIFY_IDENTITY; with MariaDB's driver verify-full), or give the driver the key's file (serverRSAPublicKeyFile; serverRsaPublicKeyFile). Where nobody can come between, allowPublicKeyRetrieval=true is enough. %s"
-          .formatted(where, text, retry);
-    }
-    return switch (error) {
+    String advice = switch (error) {
+      // The account is locked because of failed logins: MySQL, MariaDB.
+      case "3955", "4150" ->
+        "%s has locked the account because some client sent wrong passwords (%s). Find that client first: it may be another application, or a node with an old password. Then unlock the account, on MySQL by ALTER USER ... ACCOUNT UNLOCK, on MariaDB by FLUSH PRIVILEGES. %s";
+      case MIXED_COLLATIONS ->
+        CONNECTION_CHARSET.matcher(text).find()
+            ? "The connection to %s sends names in a character set that cannot express all of them (%s). Remove characterEncoding, connectionCollation and SET NAMES from the URL and the pool, or set utf8mb4 there."
+            : "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%4$s";
+      case SqlError.USER_LIMIT ->
+        text.contains("max_user_connections")
+            ? null
+            : "%s allows the account no more of that in this hour (%s). Raise that limit, 0 is none: ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0.";
       case "3101" ->
-        "A write to the same row through another member of %s came first (%s). This is harmless while it is rare; it ends when all nodes write to one member."
-            .formatted(where, error);
+        "A write to the same row through another member of %s came first (3101). This is harmless while it is rare; it ends when all nodes write to one member.";
       case "1665" ->
-        "%s writes its binary log with binlog_format=STATEMENT, and then accepts no writes under READ COMMITTED, which the election needs (%s). Set it to ROW or MIXED on the server: SET GLOBAL binlog_format = 'ROW'."
-            .formatted(where, text);
-      default -> null;
+        "%s writes its binary log with binlog_format=STATEMENT, and then accepts no writes under READ COMMITTED, which the election needs (%s). Set it to ROW or MIXED on the server: SET GLOBAL binlog_format = 'ROW'.";
+      default ->
+        PUBLIC_KEY.matcher(text).find()
+            ? "The driver sends no password to %s, because the connection has no TLS and the server's public key is not known (%s). Use TLS (sslMode=REQUIRED or, better, VERIFY_IDENTITY; with MariaDB's driver verify-full), or give the driver the key's file (serverRSAPublicKeyFile; serverRsaPublicKeyFile). Where nobody can come between, allowPublicKeyRetrieval=true is enough. %s"
+            : null;
     };
+    return advice != null ? advice.formatted(where, text, retry, MysqlTables.DDL.all()) : null;
   }
 
   @Override
