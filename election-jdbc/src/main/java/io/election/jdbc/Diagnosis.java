@@ -76,12 +76,7 @@ final class Diagnosis {
     }
     if (SqlError.MISSING_RIGHT.is(ex)) {
       return "The database user lacks a right in %s (%s). Run as an administrator:\n%s"
-          .formatted(
-              where,
-              text(ex),
-              dialect.grants(
-                  session != null ? session.facts().schema() : null,
-                  session != null ? session.facts().account() : null));
+          .formatted(where, text(ex), dialect.grants(session != null ? session.facts() : null));
     }
     if (SqlError.MISSING_DATABASE.is(ex)) {
       return "The database does not exist: %s (%s). Create it, or correct the URL."

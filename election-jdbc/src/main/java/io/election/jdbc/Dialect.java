@@ -150,8 +150,8 @@ interface Dialect extends Statements.Words {
     return false;
   }
 
-  /** The statements that give an account the rights of the election. */
-  String grants(@Nullable String schema, @Nullable String account);
+  /** The statements that give the account of a session, if known, the rights of the election. */
+  String grants(Statements.@Nullable Facts facts);
 
   /** What to grant to a user who is to create the tables, as the beginning of a sentence. */
   String rightsToCreate();

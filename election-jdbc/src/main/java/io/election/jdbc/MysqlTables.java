@@ -68,10 +68,11 @@ interface MysqlTables extends Dialect {
   }
 
   @Override
-  default String grants(@Nullable String schema, @Nullable String account) {
-    String in = schema != null ? quoted(schema) + "." : "";
+  default String grants(Statements.@Nullable Facts facts) {
+    String in = facts != null ? quoted(facts.schema()) + "." : "";
     String to = "'user'@'host'";
-    if (account != null) {
+    if (facts != null) {
+      String account = facts.account();
       int at = account.lastIndexOf('@');
       to = "'" + account.substring(0, at) + "'@'" + account.substring(at + 1) + "'";
     }

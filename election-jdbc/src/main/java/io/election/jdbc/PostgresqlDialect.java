@@ -326,13 +326,14 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
-  public String grants(@Nullable String schema, @Nullable String account) {
+  public String grants(Statements.@Nullable Facts facts) {
     return """
         GRANT USAGE ON SCHEMA %1$s TO %2$s;
         GRANT SELECT, INSERT, UPDATE ON %1$s.leader_election TO %2$s;
         GRANT SELECT, INSERT, UPDATE, DELETE ON %1$s.leader_election_history, %1$s.leader_election_member TO %2$s;\
         """.formatted(
-            schema != null ? quoted(schema) : "public", account != null ? quoted(account) : "…");
+            facts != null ? quoted(facts.schema()) : "public",
+            facts != null ? quoted(facts.account()) : "…");
   }
 
   @Override

@@ -51,7 +51,8 @@ class DialectTest {
 
   @Test
   void theMessageGrantsWhatThePageDoes() throws IOException {
-    String grants = PostgresqlDialect.INSTANCE.grants("app", "orders").replace("\"", "");
+    Statements.Facts facts = new Statements.Facts("", "", "orders", "app", 0, "");
+    String grants = PostgresqlDialect.INSTANCE.grants(facts).replace("\"", "");
     assertThat(Files.readString(Path.of("../docs/postgresql.md")).replace("\r\n", "\n"))
         .contains("```sql\n" + grants + "\n```");
   }
