@@ -33,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A client refuses the certificate of its server. */
-@Tag("faults")
+@Tag("long")
 class CertificateIT {
 
   private static final String PASSWORD = "of-the-keys";

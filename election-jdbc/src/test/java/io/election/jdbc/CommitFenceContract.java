@@ -82,7 +82,7 @@ abstract class CommitFenceContract extends ServerDatabase {
         Connection.TRANSACTION_SERIALIZABLE
       })
   void noCommitIsLateHoweverItRacesWithATakeOver(int isolation) throws Exception {
-    int rounds = isPostgresql() ? 100 : 30;
+    int rounds = 30;
     this.worker.setTransactionIsolation(isolation);
     Connection counter = closing(this.database.connect());
     String count = "SELECT COUNT(*) FROM work";

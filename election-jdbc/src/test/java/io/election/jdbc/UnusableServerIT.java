@@ -31,6 +31,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -43,6 +44,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * read-only server and one that may not.
  */
 @OnEveryServer
+@Tag("faults")
 class UnusableServerIT extends ServerDatabase {
 
   /** A checksum of each table. */
@@ -235,7 +237,7 @@ class UnusableServerIT extends ServerDatabase {
 
   /** What is wrong with a session is so for each account: all have it in the long tests. */
   static Stream<Arguments> faults() {
-    boolean all = !"default".equals(System.getProperty("election.test.servers", "default"));
+    boolean all = "all".equals(System.getProperty("election.test.servers"));
     return Stream.of(Fault.values())
         .flatMap((fault) -> Stream.of(Account.values())
             .filter((account) -> all || !fault.isOfSession() || account == Account.ORDINARY)

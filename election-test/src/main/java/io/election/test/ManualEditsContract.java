@@ -417,7 +417,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
 
   /** Each edit after each other one, with a renewal in between and without one. */
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_57_whoeverIsRenewedAfterTwoEditsIsSeenToBeRenewed() throws Exception {
     led("source", A);
     Map<String, Consumer<String>> edits = eachEdit();

@@ -31,13 +31,14 @@ class CostIT {
   private static final int RENEWALS = Integer.getInteger("renewals", INTERVALS);
 
   @Test
+  @Tag("faults")
   void oneRequestRenewsAllLeasesAndOneReadsThem() throws Exception {
     measure(50);
   }
 
   @ParameterizedTest(name = "{0} elections")
   @ValueSource(ints = {1, 500})
-  @Tag("faults")
+  @Tag("long")
   void oneElectionAndHundredsTakeAsManyRequests(int elections) throws Exception {
     measure(elections);
   }

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +35,11 @@ public record TestDatabase(TestServer server, String name, String username) {
     String name = "election_" + COUNT.incrementAndGet();
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);
     if (database.isPostgresql()) {
-      // A quarter of the default's work.
-      server.execute("CREATE DATABASE " + name + " STRATEGY FILE_COPY");
-      database.newUser(database.username);
+      // Each connection is a process. The copy of files is a quarter of the default's work.
+      server.execute(
+          database.create(database.username),
+          "CREATE DATABASE " + name + " OWNER " + database.username + " STRATEGY FILE_COPY");
       database.execute(
-          "ALTER DATABASE " + name + " OWNER TO " + database.username,
           "ALTER DEFAULT PRIVILEGES FOR ROLE root GRANT ALL ON TABLES TO " + database.username,
           "ALTER DEFAULT PRIVILEGES FOR ROLE root GRANT ALL ON SEQUENCES TO " + database.username);
     } else {
@@ -140,9 +141,12 @@ public record TestDatabase(TestServer server, String name, String username) {
     if (!isPostgresql()) {
       return newUser(user, rights + this.name + ".*");
     }
-    newUser(user, "USAGE ON SCHEMA public", rights + "ALL TABLES IN SCHEMA public");
-    execute("ALTER DEFAULT PRIVILEGES FOR ROLE root, " + this.username + " GRANT " + rights
-        + "TABLES TO " + user);
+    execute(
+        create(user),
+        "GRANT USAGE ON SCHEMA public TO " + user,
+        "GRANT " + rights + "ALL TABLES IN SCHEMA public TO " + user,
+        "ALTER DEFAULT PRIVILEGES FOR ROLE root, " + this.username + " GRANT " + rights
+            + "TABLES TO " + user);
     return user;
   }
 
@@ -151,13 +155,15 @@ public record TestDatabase(TestServer server, String name, String username) {
    * SELECT ON ALL TABLES IN SCHEMA public}, which are those of this database; returns the name.
    */
   public String newUser(String username, String... grants) {
-    String password = "'" + TestServer.ROOT_PASSWORD + "'";
     String user = isPostgresql() ? username : "'" + username + "'@'%'";
-    execute("CREATE USER " + user + (isPostgresql() ? " PASSWORD " : " IDENTIFIED BY ") + password);
-    for (String grant : grants) {
-      execute("GRANT " + grant + " TO " + user);
-    }
+    Stream<String> rights = Stream.of(grants).map((grant) -> "GRANT " + grant + " TO " + user);
+    execute(Stream.concat(Stream.of(create(user)), rights).toArray(String[]::new));
     return username;
+  }
+
+  private String create(String user) {
+    return "CREATE USER " + user + (isPostgresql() ? " PASSWORD '" : " IDENTIFIED BY '")
+        + password() + "'";
   }
 
   private boolean isPostgresql() {

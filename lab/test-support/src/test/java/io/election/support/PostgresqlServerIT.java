@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests the servers that tests on PostgreSQL use. */
-@Tag("faults")
+@Tag("long")
 class PostgresqlServerIT {
 
   private static final String BACKEND = "SELECT pg_backend_pid()";
