@@ -365,16 +365,20 @@ class MoveIT {
 
   @Tag("faults")
   @ParameterizedTest
+  @CsvSource({"Mysql, Postgresql", "Etcd, Zookeeper", "SeedTable, Mysql"})
+  void nodesMoveAndBack(String from, String to) throws Exception {
+    move(from, to);
+  }
+
+  @Tag("long")
+  @ParameterizedTest
   @CsvSource({
-    "Mysql, Postgresql",
     "Postgresql, Etcd",
-    "Etcd, Zookeeper",
     "ManualAllocation, Mysql",
-    "SeedTable, Mysql",
     "SeedZookeeper, Mysql",
     "CuratorLatch, Mysql"
   })
-  void nodesMoveAndBack(String from, String to) throws Exception {
+  void nodesMoveBetweenOthersAndBack(String from, String to) throws Exception {
     move(from, to);
   }
 

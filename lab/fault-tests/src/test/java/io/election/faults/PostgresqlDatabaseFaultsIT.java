@@ -3,10 +3,12 @@ package io.election.faults;
 import io.election.support.PostgresqlServer;
 import java.sql.Statement;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Faults of a PostgreSQL server, started for the test, under three nodes. */
 @Order(2)
+@Tag("long")
 class PostgresqlDatabaseFaultsIT extends DatabaseFaultsContract {
 
   PostgresqlDatabaseFaultsIT() {

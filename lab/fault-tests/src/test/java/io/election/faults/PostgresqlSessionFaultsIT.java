@@ -4,8 +4,10 @@ import io.election.support.TestDatabase;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 
 /** Faults of the connections, the locks and the account on PostgreSQL. */
+@Tag("long")
 class PostgresqlSessionFaultsIT extends SessionFaultsContract {
 
   PostgresqlSessionFaultsIT() {

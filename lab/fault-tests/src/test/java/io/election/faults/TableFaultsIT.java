@@ -1,6 +1,9 @@
 package io.election.faults;
 
+import org.junit.jupiter.api.Tag;
+
 /** Edits of the tables by operators on MySQL. */
+@Tag("long")
 class TableFaultsIT extends TableFaultsContract {
 
   TableFaultsIT() {
