@@ -24,6 +24,7 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -59,7 +60,8 @@ import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.util.ReflectionUtils;
 
 /** The code that Spring generates at build time starts without the auto-configuration. */
-class AheadOfTimeTest {
+@Tag("faults")
+class AheadOfTimeIT {
 
   private static final String[] DISABLED = {
     "spring.application.name=default",

@@ -7,6 +7,7 @@ import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.batch.core.job.Job;
@@ -35,7 +36,8 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.security.config.annotation.method.configuration.EnableMethodSecurity;
 
 /** A servlet application with all that services commonly have is processed ahead of time. */
-class ProcessedApplicationTest {
+@Tag("faults")
+class ProcessedApplicationIT {
 
   @TempDir
   Path folder;
@@ -66,7 +68,7 @@ class ProcessedApplicationTest {
   @EnableScheduling
   @Import(InnerBeans.class)
   @EnableMethodSecurity
-  @EntityScan(basePackageClasses = ProcessedApplicationTest.class)
+  @EntityScan(basePackageClasses = ProcessedApplicationIT.class)
   @EnableJpaRepositories(considerNestedRepositories = true)
   static class Application {
 
