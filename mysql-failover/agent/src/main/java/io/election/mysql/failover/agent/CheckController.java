@@ -3,6 +3,7 @@ package io.election.mysql.failover.agent;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseStoreException;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.ResponseEntity;
@@ -64,7 +65,12 @@ record CheckController(Agent agent, SourceDuty duty, Registry registry, FirstRec
             : ResponseEntity.status(409).body(ex.getMessage()));
   }
 
-  record SwitchOver(String to) {}
+  record SwitchOver(String to) {
+
+    SwitchOver {
+      Objects.requireNonNull(to);
+    }
+  }
 
   /** Replaces all data of a refused server by those of the source. */
   @PostMapping("/rebuild")

@@ -197,6 +197,11 @@ class CommandPortTest {
       assertThat(command("/switch-over", "{\"to\":\"b\"}", other)).as(type).isEqualTo(415);
     }
     assertThat(command("/rebuild", "{}", "Authorization", BEARER)).isEqualTo(415);
+    for (String body : List.of("{}", "{\"to\":null}", "[]", "")) {
+      assertThat(command("/switch-over", body, "Authorization", BEARER, "Content-Type", JSON))
+          .as(body)
+          .isEqualTo(400);
+    }
     verify(agent, never()).rebuild();
     verify(duty, never()).switchOver("b");
   }
