@@ -77,6 +77,15 @@ public final class PgBouncer implements AutoCloseable {
     Signal.CONT.send(running().toHandle());
   }
 
+  /** Lets its clients wait, as {@code PAUSE} at its console does. */
+  public void hold() {
+    Signal.USR1.send(running().toHandle());
+  }
+
+  public void release() {
+    Signal.USR2.send(running().toHandle());
+  }
+
   /** Stops it at once, and with it all connections. */
   public void stop() {
     running().destroy();

@@ -9,7 +9,9 @@ public enum Signal {
   TERM,
   INT,
   STOP,
-  CONT;
+  CONT,
+  USR1,
+  USR2;
 
   /** Sends the signal. A process that has ended ignores it. */
   public void send(ProcessHandle process) {
