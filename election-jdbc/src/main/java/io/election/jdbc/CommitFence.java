@@ -164,14 +164,13 @@ public final class CommitFence {
   }
 
   /**
-   * Returns whether a connection leads to the election's database: whether its server has one of
-   * the terms in the history. Locks the entry that it finds, as {@link #confirm(Connection, String,
-   * Map)} does.
+   * Returns whether a connection leads to the election's database: whether it is that of the
+   * election's own connections, or else whether its server has one of the terms in the history.
+   * May lock that entry, as {@link #confirm(Connection, String, Map)} does.
    *
    * @param connection a connection to any database, with an active transaction
    * @param nodeId this node
    * @param terms terms of this node, lasting or ended
-   * @return whether one of them is in the history that the connection reaches
    * @throws LeadershipLostException if the entry is there but locked by another node
    * @throws SQLException if the database fails otherwise
    */
@@ -182,11 +181,12 @@ public final class CommitFence {
       return false;
     }
     FenceLock lock = lock(connection, dialect);
-    if (!lock.reaches()) {
-      return false;
-    }
     for (Map.Entry<String, Long> term : terms.entrySet()) {
       try {
+        Boolean known = lock.reaches(this.database != null ? this.database.serverSource : "");
+        if (known != null) {
+          return known;
+        }
         FenceEntry entry = lock.read(term.getKey(), term.getValue(), false);
         if (entry != null && nodeId.equals(entry.leaderId())) {
           return true;

@@ -48,6 +48,8 @@ public final class ElectionDatabase {
   private final Set<String> warnings = ConcurrentHashMap.newKeySet();
   private volatile @Nullable String location;
   private volatile @Nullable String schema;
+  // The last Dialect#source() of a session; empty before the first.
+  volatile String serverSource = "";
   private volatile Dialect dialect;
 
   /** Creates the database. Messages say that the source itself knows user and password. */

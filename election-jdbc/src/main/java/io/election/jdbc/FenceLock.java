@@ -3,6 +3,7 @@ package io.election.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Locks entries of terms, each until the transaction of the application is over. */
@@ -35,9 +36,15 @@ interface FenceLock {
     return "";
   }
 
-  /** Whether the session may have a history to read. */
-  default boolean reaches() throws SQLException {
-    return true;
+  /** Whether the session is where the election's with a source are; null if a term must tell. */
+  @Nullable
+  Boolean reaches(String source) throws SQLException;
+
+  /** Runs a query and closes its statement. */
+  static List<String> texts(Statement statement, String sql) throws SQLException {
+    try (statement) {
+      return Statements.all(statement.executeQuery(sql), (row) -> Columns.string(row, 1));
+    }
   }
 
   static void execute(Connection connection, String sql) throws SQLException {

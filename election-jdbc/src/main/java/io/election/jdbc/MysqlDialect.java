@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** MySQL and MariaDB. Their sessions are set up once. */
 enum MysqlDialect implements MysqlTables {
-  MYSQL("@@server_uuid", "transaction_", "max_execution_time") {
+  MYSQL("transaction_", "max_execution_time") {
 
     /**
      * The LIMIT excludes no row. It keeps the inner query separate, so that it locks rows before
@@ -32,8 +32,7 @@ enum MysqlDialect implements MysqlTables {
           """.formatted(held, leases, changes);
     }
   },
-  /** Has no server UUID. */
-  MARIADB("CONCAT_WS(':', @@hostname, @@port, @@server_id)", "tx_", "max_statement_time") {
+  MARIADB("tx_", "max_statement_time") {
 
     /** A time-out of 0 means no wait here; MySQL treats it as one second. */
     @Override
@@ -86,12 +85,10 @@ enum MysqlDialect implements MysqlTables {
   private static final Pattern PUBLIC_KEY =
       Pattern.compile("Public Key Retrieval is not allowed|RSA public key is not available");
 
-  private final String source;
   private final String transaction;
   private final String statementTime;
 
-  MysqlDialect(String source, String transaction, String statementTime) {
-    this.source = "CONCAT(%s, '/', DATABASE())".formatted(source);
+  MysqlDialect(String transaction, String statementTime) {
     this.transaction = transaction;
     this.statementTime = statementTime;
   }
@@ -131,9 +128,10 @@ enum MysqlDialect implements MysqlTables {
         .formatted(condition);
   }
 
+  /** MariaDB has no server UUID; it alone runs what is in the second comment, MySQL the first. */
   @Override
   public String source() {
-    return this.source;
+    return "CONCAT(/*!50700 @@server_uuid */ /*M! CONCAT_WS(':', @@hostname, @@port, @@server_id) */, '/', DATABASE())";
   }
 
   @Override

@@ -92,6 +92,19 @@ record MysqlFenceLock(
     }
   }
 
+  /** Of another schema of the server the history must be visible. */
+  @Override
+  public @Nullable Boolean reaches(String source) throws SQLException {
+    String here = this.dialect.source();
+    String sql =
+        "SELECT %s UNION ALL SELECT %s FROM information_schema.tables WHERE table_schema = %s AND table_name = 'leader_election_history'"
+            .formatted(
+                here,
+                here.replace("DATABASE()", "table_schema"),
+                this.dialect.literal(source.replaceFirst(".*?/", "")));
+    return FenceLock.texts(this.connection.createStatement(), sql).contains(source) ? true : null;
+  }
+
   @Override
   public String bounding() {
     return SHORTEN.formatted(this.restSeconds);

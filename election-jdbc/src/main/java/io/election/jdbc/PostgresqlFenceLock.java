@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +40,9 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
             statement,
             "ROLLBACK TO SAVEPOINT %1$s; RELEASE SAVEPOINT %1$s".formatted(SAVEPOINT),
             ex);
-        if (SqlError.key(ex).equals(SqlError.READ_ONLY_SERVER) && !hasWritten(statement)) {
+        // A transaction may become read-only after it has written.
+        if (SqlError.key(ex).equals(SqlError.READ_ONLY_SERVER)
+            && texts("SELECT pg_current_xact_id_if_assigned()").contains("")) {
           return unlocked(statement, select, TRANSACTION);
         }
         if (SqlError.CONFLICT.is(ex)) {
@@ -67,24 +70,24 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
     }
   }
 
-  /** A transaction may become read-only after it has written. */
-  private static boolean hasWritten(Statement statement) throws SQLException {
-    try (ResultSet row =
-        statement.executeQuery("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")) {
-      return row.next() && row.getBoolean(1);
-    }
-  }
-
   /** An error would be in the log of a server that has nothing to do with the election. */
   @Override
-  public boolean reaches() throws SQLException {
-    try (Statement statement = this.connection.createStatement();
-        ResultSet row = statement.executeQuery("""
-            SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'leader_election_history'
-                AND has_schema_privilege(relnamespace, 'USAGE')
-                AND has_any_column_privilege(oid, 'UPDATE'))
-            """)) {
-      return row.next() && row.getBoolean(1);
+  public @Nullable Boolean reaches(String source) throws SQLException {
+    List<String> usable = texts("""
+        SELECT CAST(has_schema_privilege(relnamespace, 'USAGE')
+            AND has_any_column_privilege(oid, 'UPDATE') AS text) FROM pg_class WHERE relname = 'leader_election_history'
+        """);
+    // Not every product that speaks the protocol knows when it was started.
+    if (!usable.isEmpty()
+        && source.contains(texts(
+                "SELECT '.' || EXTRACT(EPOCH FROM pg_postmaster_start_time()) || '/' || current_database() || '.'")
+            .get(0))) {
+      return true;
     }
+    return usable.contains("true") ? null : Boolean.FALSE;
+  }
+
+  private List<String> texts(String sql) throws SQLException {
+    return FenceLock.texts(this.connection.createStatement(), sql);
   }
 }

@@ -64,6 +64,7 @@ final class Session extends Statements implements AutoCloseable {
     this.searchPath = database.searchPath();
     this.facts = dialect().setUp(this, database.location(), restSeconds, database::warnOnce);
     database.learnSchema(this.facts.schema());
+    database.serverSource = this.facts.source();
     this.usable = "%s = '%s' AND %s = '' AND %s"
         .formatted(
             dialect().sourceDigest(),

@@ -40,7 +40,7 @@ enum SqlError {
   REFUSED("1044", "1064", "1128", "1142", "1143", "1227", "1235", "1289", "1305", "1370", "42501"),
 
   /** The server has no such table or name, hides it from this user, or knows no such statement. */
-  OUT_OF_REACH("1044", "1049", "1064", "1142", "1143", "1146", "22P05", "42P01", "42501"),
+  OUT_OF_REACH("1044", "1049", "1064", "1142", "1143", "1146", "1193", "22P05", "42P01", "42501"),
 
   /** Another client made the same change at the same time. */
   MADE_BY_ANOTHER("1007", "1050", "1060", "1061", "1062", "1091", "42P07", "42710", "23505"),

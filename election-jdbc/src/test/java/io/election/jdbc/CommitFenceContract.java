@@ -218,6 +218,55 @@ abstract class CommitFenceContract extends ServerDatabase {
     assertThat(reaches(ofAnotherProduct, "a")).isFalse();
   }
 
+  /** The connection is known by its server, also if its user or its URL is another one. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "DELETE FROM leader_election_history",
+        "UPDATE leader_election_history SET leader_id = 'b'",
+        "SELECT 1" // the user may not read the history
+      })
+  void aTermThatIsGoneOrHiddenIsRefusedInTheElectionsDatabase(String edit) throws Exception {
+    String user = edit.startsWith("SELECT")
+        ? Database.newUser(this.database, isPostgresql() ? "INSERT ON work" : "INSERT ON %s.work")
+        : this.database.username();
+    CommitFence knowing = knowing();
+    try (Connection connection = this.database.dataSourceOf(user).getConnection();
+        Connection elsewhere = server().newDatabase().withTables().dataSource().getConnection()) {
+      for (Connection each : List.of(connection, elsewhere)) {
+        each.setAutoCommit(false);
+      }
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+      this.database.execute(edit);
+      Map<String, Long> terms = Map.of("billing", this.term);
+      assertThat(knowing.reaches(elsewhere, "a", terms)).isFalse();
+      assertThat(knowing.reaches(connection, "a", terms)).isTrue();
+      assertThatThrownBy(() -> knowing.commit(connection, new Election("a"), this.term))
+          .isInstanceOf(LeadershipLostException.class)
+          .hasMessageContaining(
+              edit.startsWith("UPDATE")
+                  ? "belongs to node 'b'"
+                  : edit.startsWith("SELECT")
+                      ? "GRANT SELECT, UPDATE ON"
+                      : "is not in leader_election_history");
+    }
+    assertThat(committed()).isZero();
+  }
+
+  /** A fence that knows the database of a store. */
+  final CommitFence knowing() throws LeaseStoreException {
+    ElectionDatabase election =
+        new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl());
+    closing(new JdbcLeaseStore(
+            election,
+            JdbcLeaseStore.SchemaMode.NONE,
+            Database.OPERATION_TIMEOUT,
+            Database.RENEW_INTERVAL,
+            true))
+        .read(Set.of("billing"));
+    return new CommitFence(Duration.ofMillis(500), election);
+  }
+
   @Test
   void whatIsCommittedAlreadyIsNotTakenForFenced() throws Exception {
     for (String driver : isPostgresql() ? List.of("postgresql") : List.of("mysql", "mariadb")) {

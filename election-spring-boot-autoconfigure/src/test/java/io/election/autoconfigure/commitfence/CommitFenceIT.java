@@ -348,6 +348,19 @@ class CommitFenceIT {
     run(managers, CommitFenceIT::assertFenced, "spring.datasource.hikari.maximum-pool-size=1");
   }
 
+  /** The first transaction on a URL that is not the election's tells where it leads. */
+  @Test
+  void aTermThatWasDeletedMeanwhileIsRefusedWhateverTheUrl() {
+    run(Routing.class, (node) -> {
+      assertLost(() -> node.call(() -> node.transact(() -> {
+            node.insert(1);
+            node.database.execute("DELETE FROM leader_election_history");
+          })))
+          .hasMessageContaining("is not in leader_election_history");
+      assertThat(node.ids()).isNull();
+    });
+  }
+
   @Test
   void aManagerThatIsNoBeanIsFencedIfTheCallBeginsWithinItsTransaction() {
     run(JdbcApplication.class, (node) -> {
