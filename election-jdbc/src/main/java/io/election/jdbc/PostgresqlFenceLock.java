@@ -29,9 +29,11 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
       try {
         statement.execute("""
             SAVEPOINT %1$s;
-            SELECT set_config('lock_timeout', '1s', true),
+            SELECT set_config('election.fence', current_setting('lock_timeout'), true),
+                set_config('lock_timeout', '1s', true),
                 set_config('idle_in_transaction_session_timeout', '%2$ss', true);
             %3$s FOR SHARE;
+            SELECT set_config('lock_timeout', current_setting('election.fence'), true);
             RELEASE SAVEPOINT %1$s
             """.formatted(SAVEPOINT, this.restSeconds, select));
       } catch (SQLException ex) {

@@ -13,7 +13,10 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -138,6 +141,34 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
         .doesNotContain("leader_election", "set_config", "SAVEPOINT");
     assertThat(query("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"))
         .isEqualTo("0");
+  }
+
+  /** What JPA flushes then may wait as long as the session lets it. */
+  @Test
+  void whatWaitsAfterTheFenceWaitsAsBefore() throws Exception {
+    work();
+    this.worker.commit();
+    work();
+    try (Connection locker = this.database.begin("SELECT * FROM work FOR UPDATE")) {
+      this.fence.confirm(this.worker, "a", Map.of("billing", this.term));
+      Future<Integer> waits = CompletableFuture.supplyAsync(() -> {
+        try {
+          return this.worker.createStatement().executeUpdate("UPDATE work SET n = 2");
+        } catch (SQLException ex) {
+          throw new IllegalStateException(ex);
+        }
+      });
+      Awaitility.await()
+          .until(() -> waits.isDone()
+              || this.database.query(
+                      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE work%' AND now() - query_start > '1.2 s'")
+                  != null);
+      assertThat(waits).isNotDone();
+      locker.rollback();
+      assertThat(waits.get()).isEqualTo(2);
+      this.worker.commit();
+    }
+    assertThat(committed()).isEqualTo(2);
   }
 
   @Test
