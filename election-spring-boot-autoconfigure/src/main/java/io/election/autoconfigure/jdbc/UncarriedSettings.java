@@ -163,6 +163,6 @@ final class UncarriedSettings {
     return new ElectionSetupException(
         "The election opens connections of its own, which would not have what %s to those of the application."
             .formatted(subject),
-        "Write it into the URL (for instance sslMode=VERIFY_IDENTITY, or sessionVariables), use HikariCP, or mark a DataSource bean with @ElectionDataSource, beside @Bean.");
+        "Write it into the URL (for instance sslMode=VERIFY_IDENTITY, or sessionVariables; PostgreSQL ignores these names: sslmode=verify-full, or options=-c …), use HikariCP, or mark a DataSource bean with @ElectionDataSource, beside @Bean.");
   }
 }

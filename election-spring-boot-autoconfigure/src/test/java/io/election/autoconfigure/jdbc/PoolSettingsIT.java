@@ -121,7 +121,8 @@ class PoolSettingsIT {
     source.setConnectionProperties(properties);
     assertThat(StartFailure.text(
             MysqlNode.withoutDataSource(this.database).withBean(DataSource.class, () -> source)))
-        .contains("connectionProperties of the DataSource", "sslMode=VERIFY_IDENTITY");
+        .contains("connectionProperties of the DataSource", "sslMode=VERIFY_IDENTITY")
+        .contains("PostgreSQL ignores these names", "sslmode=verify-full", "options=-c");
   }
 
   /** Their connections may be verified, or of another user. */
