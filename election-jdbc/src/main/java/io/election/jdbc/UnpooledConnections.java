@@ -164,6 +164,9 @@ public final class UnpooledConnections {
     String timeout = dialect.driverTimeout(timeoutMillis);
     properties.setProperty("connectTimeout", timeout);
     properties.setProperty("socketTimeout", timeout);
+    if (!url.text().equals(login.url())) {
+      properties.remove("targetServerType"); // as in the URL that was split
+    }
     Map.Entry<String, String> label = dialect.driverLabel();
     if (url.parameter(label.getKey()) == null && !properties.containsKey(label.getKey())) {
       properties.setProperty(label.getKey(), label.getValue());

@@ -278,7 +278,8 @@ class PostgresqlServersIT {
     standby.awaitDataOf(this.server);
     String url = "jdbc:postgresql://127.0.0.1:%s,127.0.0.1:%s/%s?targetServerType=%s"
         .formatted(standby.port(), this.server.port(), this.database.name(), type);
-    JdbcLeaseStore store = unpooled(url);
+    Map<String, String> ofPool = Map.of("targetServerType", type);
+    JdbcLeaseStore store = unpooled(url, ofPool);
     Database.led(store, "jobs", "me");
     assertThat(renews(store, "jobs", 1)).isTrue();
 
@@ -294,13 +295,17 @@ class PostgresqlServersIT {
   }
 
   private JdbcLeaseStore unpooled(String url) {
+    return unpooled(url, Map.of());
+  }
+
+  private JdbcLeaseStore unpooled(String url, Map<String, String> driverProperties) {
     Login login = new Login(
         url,
         this.database.username(),
         this.database.password(),
         new org.postgresql.Driver(),
         "the test",
-        Settings.NONE);
+        new Settings(driverProperties, null, null, null));
     ElectionDatabase database =
         UnpooledConnections.database(() -> login, login, Database.OPERATION_TIMEOUT);
     return closing(new JdbcLeaseStore(
