@@ -406,6 +406,7 @@ enum PostgresqlDialect implements Dialect {
       throw new SQLException(
           "a pooler in between delivers no notifications; for the election alone a direct connection by @ElectionDataSource can be used");
     }
+    session.execute("SET idle_session_timeout = 0");
     session.execute("LISTEN " + channel(session, holder));
     return connection.getNotifications((int) TimeUnit.SECONDS.toMillis(seconds)).length > 0;
   }

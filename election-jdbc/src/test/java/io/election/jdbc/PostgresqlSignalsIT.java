@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /** How followers on PostgreSQL learn that a lease was handed back. */
@@ -38,6 +39,22 @@ class PostgresqlSignalsIT extends SignalContract {
     release(this.holder, this.term);
     assertThat(first.get()).isTrue();
     assertThat(second.get()).isTrue();
+  }
+
+  /** A limit of the role or the database would end each wait. */
+  @Test
+  void aSessionThatListensMayRest() throws Exception {
+    this.database.execute(
+        "ALTER ROLE " + this.database.username() + " SET idle_session_timeout = 200");
+    Future<Boolean> heard = await(signal(), () -> {});
+    awaitWaiting(1);
+    Awaitility.await()
+        .until(() -> heard.isDone()
+            || this.database.query(
+                    "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND now() - state_change > '1 s'")
+                != null);
+    release(this.holder, this.term);
+    assertThat(heard.get()).isTrue();
   }
 
   @Test
