@@ -209,15 +209,24 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     String work = successor != null ? "Releasing" : "Ceding";
     return this.connection.call("%s election '%s'".formatted(work, serviceId), (session) -> {
-      boolean released = successor != null
-          ? this.writes.handBack(session, serviceId, nodeId, term, successor)
-          : this.writes.cede(session, serviceId, nodeId, term);
-      if (released) {
+      Optional<Boolean> released = session.inTransaction((own) -> {
+        // A statement that waits for the row does not see what the history has got meanwhile.
+        own.query(
+            "SELECT 1 FROM leader_election WHERE service_id = ? FOR UPDATE",
+            (row) -> "",
+            serviceId);
+        return Optional.of(
+                successor != null
+                    ? this.writes.handBack(own, serviceId, nodeId, term, successor)
+                    : this.writes.cede(own, serviceId, nodeId, term))
+            .filter((done) -> done);
+      });
+      if (released.isPresent()) {
         this.signal.send(session, nodeId);
         boolean replacesInstruction = successor != null || ending.auditNote() != null;
         this.history.end(session, serviceId, term, ending, replacesInstruction);
       }
-      return released;
+      return released.isPresent();
     });
   }
 

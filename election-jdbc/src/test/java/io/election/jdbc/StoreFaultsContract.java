@@ -24,10 +24,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
@@ -57,6 +60,43 @@ abstract class StoreFaultsContract extends ServerDatabase {
   @BeforeEach
   void prepare() {
     use(this.database.dataSource());
+  }
+
+  /** The record bears the term again, but a newer one has begun and may last. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aLateReleaseSeesTheTermThatBeganWhileItWaited(boolean cedes) throws Exception {
+    String waiting = isPostgresql()
+        ? "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        : "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+    Database.led(this.store, "jobs", "a");
+    this.database.execute(
+        "UPDATE leader_election SET leader_id = '%s'".formatted(cedes ? "b" : "a"));
+    AtomicReference<Optional<Boolean>> outcome = new AtomicReference<>();
+    Awaitility.await("the wait is shorter than a lock may be").until(() -> {
+      this.database.execute("DELETE FROM leader_election_history WHERE term = 2");
+      try (Connection editor = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
+        CompletableFuture<Boolean> late = CompletableFuture.supplyAsync(() -> {
+          try {
+            return this.store.release("jobs", "a", 1, cedes ? null : "", Database.RESIGNED);
+          } catch (LeaseStoreException ex) {
+            throw new IllegalStateException(ex);
+          }
+        });
+        Awaitility.await()
+            .pollInterval(Duration.ofMillis(10))
+            .until(() -> late.isDone() || this.database.query(waiting) != null);
+        try (Statement statement = editor.createStatement()) {
+          statement.execute("UPDATE leader_election SET version = version + 1");
+          statement.execute(
+              "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, elected_at, reason) SELECT service_id, 2, leader_id, lease_millis, elected_at, reason FROM leader_election_history");
+        }
+        editor.commit();
+        outcome.set(late.handle((done, failure) -> Optional.ofNullable(done)).join());
+        return outcome.get().isPresent();
+      }
+    });
+    assertThat(outcome.get()).contains(false);
   }
 
   @Test
