@@ -295,7 +295,7 @@ enum MysqlDialect implements MysqlTables {
 
   @Override
   public void signal(Statements session, String holder) throws SQLException {
-    session.query("SELECT RELEASE_LOCK(?)", (row) -> "", lockOf(session, holder));
+    session.query("SELECT RELEASE_LOCK(?)", (row) -> "", Dialect.signalOf(session, holder));
   }
 
   /** Keeps the wait out of the slow query log, which would otherwise get an entry a minute. */
@@ -307,16 +307,12 @@ enum MysqlDialect implements MysqlTables {
 
   private static boolean lock(Statements session, String holder, long seconds) throws SQLException {
     return session
-        .query("SELECT GET_LOCK(?, ?)", (row) -> row.getInt(1), lockOf(session, holder), seconds)
+        .query(
+            "SELECT GET_LOCK(?, ?)",
+            (row) -> row.getInt(1),
+            Dialect.signalOf(session, holder),
+            seconds)
         .contains(1);
-  }
-
-  /**
-   * The name of a lock: at most 64 characters, and the same under every collation that the server
-   * compares with.
-   */
-  private static String lockOf(Statements session, String holder) {
-    return "leader_election:" + Dialect.digestOf(session.facts().schema() + '\n' + holder);
   }
 
   @Override

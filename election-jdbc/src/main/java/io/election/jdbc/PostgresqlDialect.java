@@ -390,7 +390,7 @@ enum PostgresqlDialect implements Dialect {
   /** A transaction like any other. */
   @Override
   public void signal(Statements session, String holder) throws SQLException {
-    session.query("SELECT pg_notify(?, '')", (row) -> "", channel(session, holder));
+    session.query("SELECT pg_notify(?, '')", (row) -> "", Dialect.signalOf(session, holder));
   }
 
   /**
@@ -407,12 +407,8 @@ enum PostgresqlDialect implements Dialect {
           "a pooler in between delivers no notifications; for the election alone a direct connection by @ElectionDataSource can be used");
     }
     session.execute("SET idle_session_timeout = 0");
-    session.execute("LISTEN " + channel(session, holder));
+    session.execute("LISTEN " + Dialect.signalOf(session, holder));
     return connection.getNotifications((int) TimeUnit.SECONDS.toMillis(seconds)).length > 0;
-  }
-
-  private static String channel(Statements session, String holder) {
-    return "leader_election_" + Dialect.digestOf(session.facts().schema() + '\n' + holder);
   }
 
   @Override
