@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -38,15 +39,16 @@ public final class ElectionDatabase {
 
   private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
   private static final int MAX_PENDING = 16;
+  private static final String SEARCH_PATH = "currentSchema";
 
   private final ConnectBackoff.Opening source;
   private final ConnectBackoff backoff;
   private final ThreadFactory threads;
   private final String credentials;
-  private final @Nullable String searchPath;
   private final AtomicInteger pending = new AtomicInteger();
   private final Set<String> warnings = ConcurrentHashMap.newKeySet();
   private volatile @Nullable String location;
+  private volatile @Nullable String searchPath = "";
   private volatile @Nullable String schema;
   // The last Dialect#source() of a session; empty before the first.
   volatile String serverSource = "";
@@ -74,11 +76,10 @@ public final class ElectionDatabase {
       DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
     this.backoff = new ConnectBackoff(System::nanoTime);
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
-    this.searchPath = null;
     this.credentials = credentials;
-    this.location = url != null ? new JdbcUrl(url).location() : null;
     this.dialect = dialectOfUrl(url);
     this.threads = threads;
+    learn(url, this.dialect);
   }
 
   /** Creates a database whose source asks the back-off whether it may open a connection. */
@@ -137,7 +138,7 @@ public final class ElectionDatabase {
     return this.credentials;
   }
 
-  /** The schemas that pool or URL name; empty if none, {@code null} if that is unknown. */
+  /** The schemas that pool or URL name; empty if none, {@code null} if a statement of the pool does. */
   @Nullable
   String searchPath() {
     return this.searchPath;
@@ -152,7 +153,9 @@ public final class ElectionDatabase {
   void learn(@Nullable String url, Dialect dialect) {
     this.dialect = dialect;
     if (this.location == null && url != null) {
-      this.location = new JdbcUrl(url).location();
+      JdbcUrl known = new JdbcUrl(url);
+      this.searchPath = Objects.requireNonNullElse(known.parameter(SEARCH_PATH), "");
+      this.location = known.location();
     }
   }
 
@@ -278,17 +281,17 @@ public final class ElectionDatabase {
       String source,
       Settings settings) {
 
-    /** The schemas that pool or URL name; {@code null} if a statement of the pool may. */
+    /** The schemas that pool or URL name; {@code null} if a statement of the pool does. */
     private @Nullable String searchPath() {
-      if (this.settings.initSql() != null) {
+      String sql = this.settings.initSql();
+      if (sql != null && sql.matches("(?is).*(search_path|set\\s+(session\\s+)?schema\\s).*")) {
         return null;
       }
       if (this.settings.schema() != null) {
         return '"' + this.settings.schema().replace("\"", "\"\"") + '"';
       }
-      String name = "currentSchema";
-      String named = new JdbcUrl(this.url).parameter(name);
-      return named != null ? named : this.settings.driverProperties().getOrDefault(name, "");
+      String named = new JdbcUrl(this.url).parameter(SEARCH_PATH);
+      return named != null ? named : this.settings.driverProperties().getOrDefault(SEARCH_PATH, "");
     }
 
     /** Shows no secrets. */

@@ -29,6 +29,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /** Creates the objects under test on a test database, and observes them. */
@@ -70,12 +71,12 @@ final class Database {
     return store(database.dataSource(), database.jdbcUrl());
   }
 
-  static JdbcLeaseStore store(DataSource dataSource, String url) {
+  static JdbcLeaseStore store(DataSource dataSource, @Nullable String url) {
     return store(dataSource, url, SchemaMode.NONE, OPERATION_TIMEOUT);
   }
 
   static JdbcLeaseStore store(
-      DataSource dataSource, String url, SchemaMode mode, Duration timeout) {
+      DataSource dataSource, @Nullable String url, SchemaMode mode, Duration timeout) {
     ElectionDatabase database = new ElectionDatabase(dataSource, url);
     return new JdbcLeaseStore(database, mode, timeout, RENEW_INTERVAL, true);
   }

@@ -14,6 +14,7 @@ import io.election.store.LeaseStoreException;
 import io.election.support.PgBouncer;
 import io.election.support.PostgresqlPrograms;
 import io.election.support.PostgresqlServer;
+import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import io.election.test.Leases;
@@ -31,8 +32,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -299,13 +302,21 @@ class PostgresqlServersIT {
   }
 
   private JdbcLeaseStore unpooled(String url, Map<String, String> driverProperties) {
+    return unpooled(url, new Settings(driverProperties, null, null, null));
+  }
+
+  private JdbcLeaseStore unpooled(String url, @Nullable String initSql) {
+    return unpooled(url, new Settings(Map.of(), null, null, initSql));
+  }
+
+  private JdbcLeaseStore unpooled(String url, Settings settings) {
     Login login = new Login(
         url,
         this.database.username(),
         this.database.password(),
         new org.postgresql.Driver(),
         "the test",
-        new Settings(driverProperties, null, null, null));
+        settings);
     ElectionDatabase database =
         UnpooledConnections.database(() -> login, login, Database.OPERATION_TIMEOUT);
     return closing(new JdbcLeaseStore(
@@ -490,6 +501,10 @@ class PostgresqlServersIT {
           "CREATE TABLE app.leader_election%1$s (LIKE public.leader_election%1$s INCLUDING ALL)"
               .formatted(table));
     }
+    if (parameter.isEmpty()) { // otherwise both could be meant
+      this.database.execute(
+          "REVOKE UPDATE ON ALL TABLES IN SCHEMA app FROM " + this.database.username());
+    }
     PgBouncer bouncer = closing(PgBouncer.to(this.server));
     String url = bouncer.jdbcUrl(this.database);
     try (Connection other =
@@ -502,6 +517,30 @@ class PostgresqlServersIT {
 
     assertThat(this.database.query("SELECT count(*) FROM " + schema + ".leader_election"))
         .isEqualTo("1");
+
+    String named = url + parameter;
+    DataSource source =
+        new TestDataSource(named, this.database.username(), this.database.password());
+    for (JdbcLeaseStore other : List.of(
+        unpooled(named, "SELECT count(*) FROM information_schema.tables"),
+        closing(Database.store(source, named)),
+        closing(Database.store(source, null)))) {
+      assertThat(Database.row(other, "jobs").term()).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"SET search_path = app", "set session schema 'app'"})
+  void aStatementOfThePoolMayNameTheSchema(String sql) throws Exception {
+    this.database.execute("CREATE SCHEMA app");
+    for (String table : List.of("", "_history", "_member")) {
+      this.database.execute("ALTER TABLE leader_election%s SET SCHEMA app".formatted(table));
+    }
+    this.database.execute("GRANT USAGE ON SCHEMA app TO " + this.database.username());
+
+    Database.led(unpooled(this.database.jdbcUrl(), sql), "jobs", "me");
+
+    assertThat(this.database.query("SELECT count(*) FROM app.leader_election")).isEqualTo("1");
   }
 
   @Test

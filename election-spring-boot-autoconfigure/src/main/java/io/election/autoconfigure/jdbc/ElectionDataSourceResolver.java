@@ -90,9 +90,10 @@ final class ElectionDataSourceResolver {
     if (pool != null && pool.is(own) && pool.settingInsteadOfUrl() == null) {
       return unpooled(pool::login, pool.place());
     }
+    String url = exposedUrl(own);
     return new Found(
-        new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource"),
-        exposedUrl(own));
+        new ElectionDatabase(own, url, "the DataSource that is marked with @ElectionDataSource"),
+        url);
   }
 
   private @Nullable DataSource marked() {

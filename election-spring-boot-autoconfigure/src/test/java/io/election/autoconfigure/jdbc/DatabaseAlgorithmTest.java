@@ -78,7 +78,8 @@ class DatabaseAlgorithmTest {
         .withPropertyValues("spring.datasource.url=" + MYSQL)
         .withUserConfiguration(MarkedPostgresql.class)
         .run((context) -> assertThat(context).hasNotFailed());
-    assertThat(output).contains("algorithm is Postgresql by default");
+    assertThat(output)
+        .contains("algorithm is Postgresql by default", "127.0.0.1:1/orders cannot be reached");
   }
 
   @ParameterizedTest
