@@ -171,7 +171,14 @@ public final class ElectionDatabase {
     }
   }
 
-  void learnSchema(String schema) {
+  /** Learns the schema. Where sessions choose it, it stays so: live ones would use another. */
+  synchronized void learnSchema(String schema) {
+    if (!this.dialect.keepsSettings() && this.schema != null && !schema.equals(this.schema)) {
+      throw new ElectionSetupException(
+          "The tables of the election in %s were in %s, and new connections look for them in %s."
+              .formatted(location(), this.schema, schema),
+          "Undo what has changed (the URL, the user's settings, the schemas), or start all nodes again, none before all have stopped.");
+    }
     this.schema = schema;
   }
 

@@ -40,20 +40,24 @@ enum PostgresqlDialect implements Dialect {
       Pattern.compile("cockroach|-yb-|redshift|dsql|greenplum|materialize|questdb|crate");
 
   /**
-   * The first schema of the search path that has the tables, or else the first; and the others of the
-   * database that have them, unless the path names one alone.
+   * The first schema of the search path that has the tables, or else the first; the others that a
+   * node of this user could use, of all unless URL or pool name the path; and those of other users.
    */
   private static final String SCHEMA = """
       WITH path AS (
           SELECT schema, place FROM unnest(current_schemas(false)) WITH ORDINALITY s (schema, place)
           WHERE schema !~ '^pg_'), found AS (
-          SELECT nspname AS schema FROM pg_namespace n
-              JOIN pg_class c ON c.relnamespace = n.oid AND relname = 'leader_election')
-      SELECT chosen, (SELECT string_agg(schema, ', ' ORDER BY schema) FROM found
-              WHERE schema <> chosen AND schema !~ '^pg_'
-                  AND current_setting('search_path') LIKE '%,%')
+          SELECT nspname AS schema, has_schema_privilege(n.oid, 'USAGE')
+              AND has_any_column_privilege(c.oid, 'UPDATE')
+              AND (NOT ? OR nspname IN (SELECT schema FROM path)) AS rival
+          FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
+              AND relname = 'leader_election' AND nspname !~ '^pg_')
+      SELECT chosen, string_agg(schema, ', ' ORDER BY schema) FILTER (WHERE rival),
+          string_agg(schema, ', ' ORDER BY schema) FILTER (
+              WHERE NOT rival AND current_setting('search_path') LIKE '%,%')
       FROM (SELECT (SELECT schema FROM path LEFT JOIN found USING (schema)
           ORDER BY found.schema IS NULL, place LIMIT 1) AS chosen) c
+      LEFT JOIN found ON schema <> chosen GROUP BY chosen
       """;
 
   @Override
@@ -156,7 +160,9 @@ enum PostgresqlDialect implements Dialect {
         .get(0);
     session.commit = COMMIT;
     session.locally = locally(version, restSeconds, path(session.searchPath));
-    String schema = session.query(SCHEMA, (row) -> schema(row, where, warning)).get(0);
+    boolean named = session.searchPath != null && !session.searchPath.isEmpty();
+    String schema =
+        session.query(SCHEMA, (row) -> schema(row, where, warning), named).get(0);
     // Otherwise the temporary tables of the session come first.
     session.locally =
         locally(version, restSeconds, "quote_ident(%s) || ', pg_temp'".formatted(literal(schema)));
@@ -216,11 +222,16 @@ enum PostgresqlDialect implements Dialect {
               .formatted(where),
           "Create one, GRANT USAGE ON SCHEMA … to the user, or name one in the URL: ?currentSchema=public");
     }
-    String found = string(row, 2);
-    if (!found.isEmpty()) {
+    if (!string(row, 2).isEmpty()) {
+      throw new ElectionSetupException(
+          "Nodes of this user could use tables of the election in several schemas of %s: %s, %s. Each would have its own leader."
+              .formatted(where, schema, string(row, 2)),
+          "Name the one in which they lead in the URL of all nodes: ?currentSchema=…, or drop the tables in the others.");
+    }
+    if (!string(row, 3).isEmpty()) {
       warning.accept(
           "Other schemas in %1$s have tables of the election (%2$s). This node uses %3$s; a node whose user has another search_path may use another, and each has its own leader. Drop the others, or set the schema in the URL of all nodes: ?currentSchema=%3$s"
-              .formatted(where, found, schema));
+              .formatted(where, string(row, 3), schema));
     }
     return schema;
   }

@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -53,7 +54,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * <tr><th>State<th>Owner who creates the tables<th>Account that may only write</tr>
  * <tr><td>read-only, isolation, commit, lock, messages, texts<td>leads<td>leads</tr>
  * <tr><td>time limits<td>leads, or names the limit<td>leads, or names the limit</tr>
- * <tr><td>search path with two tables<td>leads with a warning<td>leads with a warning</tr>
+ * <tr><td>search path with two tables<td>asks for one<td>asks for one</tr>
+ * <tr><td>tables of another user<td>leads with a warning<td>leads with a warning</tr>
  * <tr><td>search path without a schema<td>asks for one<td>asks for one</tr>
  * <tr><td>temporary table of the same name<td>leads<td>leads</tr>
  * <tr><td>row security<td>asks to switch it off<td>asks to switch it off</tr>
@@ -296,7 +298,7 @@ class PostgresqlSettingsIT {
 
   @ParameterizedTest
   @EnumSource
-  void twoTablesOnTheSearchPathAreToldAndTheFirstIsUsed(Account account) throws Exception {
+  void ofTwoTablesOnTheSearchPathNoneIsUsed(Account account) throws Exception {
     this.database.withTables();
     String user = user(account);
     this.database.execute(
@@ -304,15 +306,108 @@ class PostgresqlSettingsIT {
         "CREATE TABLE other.leader_election (LIKE public.leader_election INCLUDING ALL)",
         "GRANT USAGE ON SCHEMA other TO " + user,
         "ALTER ROLE " + user + " SET search_path = absent, public, other");
-    this.store = store(user, SchemaMode.NONE);
+    for (String parameter : List.of("", "&currentSchema=public,other")) {
+      this.store = named(user, parameter, SchemaMode.NONE);
 
-    assertThat(Database.logged(
-            ElectionDatabase.class, Level.WARN, () -> Database.led(this.store, "a", "me")))
-        .singleElement()
-        .asString()
-        .contains("have tables of the election", "This node uses public", "?currentSchema=public");
+      assertThatThrownBy(() -> Database.led(this.store, "a", "me"))
+          .hasMessageContaining(": public, other. ")
+          .hasMessageContaining("in the URL of all nodes: ?currentSchema=");
+    }
+    for (String parameter : List.of("&currentSchema=public", "&currentSchema=public,absent")) {
+      Database.led(named(user, parameter, SchemaMode.NONE), parameter, "me");
+    }
     assertThat(this.database.query("SELECT count(*) FROM public.leader_election"))
-        .isEqualTo("1");
+        .isEqualTo("2");
+  }
+
+  private JdbcLeaseStore named(String user, String parameter, SchemaMode mode) {
+    String url = this.database.jdbcUrl() + parameter;
+    return Database.store(
+        new TestDataSource(url, user, this.database.password()),
+        url,
+        mode,
+        Database.OPERATION_TIMEOUT);
+  }
+
+  static Stream<Arguments> moves() {
+    return Stream.of(
+        argumentSet("another path", "ALTER ROLE %1$s SET search_path = %1$s", "0"),
+        argumentSet(
+            "tables earlier on the path",
+            Stream.of("", "_history", "_member")
+                .map((table) ->
+                    "CREATE TABLE %1$s.leader_election%2$s (LIKE public.leader_election%2$s INCLUDING ALL)"
+                        .formatted("%1$s", table))
+                .collect(Collectors.joining("; ")),
+            "3"));
+  }
+
+  /** Who was started before keeps its session, and leads on. */
+  @ParameterizedTest
+  @MethodSource("moves")
+  void whoStartsLaterNeverUsesOtherTables(String change, String tables) throws Exception {
+    String user = this.database.username();
+    this.store = store(user, SchemaMode.MIGRATE);
+    Database.led(this.store, "jobs", "me");
+    this.database.execute(
+        "CREATE SCHEMA %1$s AUTHORIZATION %1$s".formatted(user), change.formatted(user));
+
+    try (JdbcLeaseStore later = store(user, SchemaMode.MIGRATE)) {
+      assertThatThrownBy(() -> {
+            later.ensureTables();
+            Database.led(later, "jobs", "you");
+          })
+          .isInstanceOf(ElectionSetupException.class)
+          .hasMessageContaining(": " + user + ", public. ");
+    }
+    assertThat(this.database.query(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = '%s'".formatted(user)))
+        .isEqualTo(tables);
+    assertThat(Leases.renew(this.store, "me", Map.of("jobs", 1L))).containsExactly("jobs");
+    this.store.disconnect();
+    assertThatThrownBy(() -> Leases.renew(this.store, "me", Map.of("jobs", 1L)))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining(": " + user + ", public. ");
+
+    this.store = named(user, "&currentSchema=public", SchemaMode.MIGRATE);
+    assertThat(Database.row(this.store, "jobs").term()).isEqualTo(1);
+  }
+
+  @Test
+  void aProcessNeverGoesToAnotherSchema() throws Exception {
+    String user = this.database.username();
+    this.store = store(user, SchemaMode.MIGRATE);
+    Database.led(this.store, "jobs", "me");
+    this.database.execute("CREATE SCHEMA %1$s AUTHORIZATION %1$s".formatted(user));
+    for (String table : List.of("", "_history", "_member")) {
+      this.database.execute("ALTER TABLE leader_election%s SET SCHEMA %s".formatted(table, user));
+    }
+    this.store.disconnect();
+
+    assertThatThrownBy(() -> this.store.read(Set.of("jobs")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("were in public, and new connections look for them in " + user);
+    assertThat(Database.row(store(user, SchemaMode.MIGRATE), "jobs").term()).isEqualTo(1);
+  }
+
+  /** Each has tables that the others may not change. */
+  @Test
+  void applicationsWithUsersAndSchemasOfTheirOwnAreNotConfused() throws Exception {
+    this.database.withTables();
+    for (String path : List.of("%s", "\"$user\", public")) {
+      String user = Database.newUser(this.database);
+      this.database.execute(
+          "CREATE SCHEMA %1$s AUTHORIZATION %1$s".formatted(user),
+          ("ALTER ROLE %s SET search_path = " + path).formatted(user, user));
+      // Otherwise those in public would be the first.
+      try (JdbcLeaseStore first = named(user, "&currentSchema=" + user, SchemaMode.MIGRATE)) {
+        Database.led(first, "jobs", "me");
+      }
+      this.store = store(user, SchemaMode.VALIDATE);
+      assertThat(Database.row(this.store, "jobs").term()).isEqualTo(1);
+    }
+    assertThat(this.database.query("SELECT count(*) FROM public.leader_election"))
+        .isEqualTo("0");
   }
 
   @Test
