@@ -43,15 +43,12 @@ final class Diagnosis {
       @Nullable Session session,
       String bound) {
     String trouble = session != null ? session.facts().trouble() : "";
-    return new LeaseStoreException(
-        what + " failed. " + explain(ex, database, session, bound) + trouble, ex);
+    String text = explain(ex, database, session, bound);
+    text = database.dialect().inSchema(database.schema(), text);
+    return new LeaseStoreException(what + " failed. " + text + trouble, ex);
   }
 
-  /**
-   * Advice about rows that stay locked.
-   *
-   * @param rows the rows, for display
-   */
+  /** Advice about rows, as they are displayed, that stay locked. */
   static String locked(String rows, ElectionDatabase database) {
     return "Another transaction in %s holds a lock on %s. If this persists, find the blocking transaction: %s."
         .formatted(database.location(), rows, database.dialect().blockers());

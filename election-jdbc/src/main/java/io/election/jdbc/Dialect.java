@@ -26,8 +26,7 @@ interface Dialect extends Statements.Words {
     return new ElectionSetupException(
         "The database of the election is %s, which is none of MySQL, MariaDB and PostgreSQL."
             .formatted(found),
-        "Let the election use one of these, for instance by a DataSource bean with"
-            + " @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
+        "Let the election use one of these, for instance by a DataSource bean with @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
   }
 
   /**
@@ -118,6 +117,11 @@ interface Dialect extends Statements.Words {
 
   /** The statements that create the tables. */
   Ddl ddl();
+
+  /** Names a schema, if known, in statements for a person whose session may have another. */
+  default String inSchema(@Nullable String schema, String statements) {
+    return statements;
+  }
 
   /**
    * A query that describes a table of the session's schema, with a row for each column: its number,

@@ -97,12 +97,7 @@ public final class ElectionDatabase {
     return new Thread(work, "election-connect");
   }
 
-  /**
-   * Returns the dialect of a driver; the server may say more.
-   *
-   * @param driverSays the product name that the driver reports
-   * @return {@code null} if the product is not supported
-   */
+  /** The dialect of a product that a driver names; {@code null} if it is not supported. */
   static @Nullable Dialect dialectOf(String driverSays) {
     return switch (driverSays) {
       case "MySQL" -> MysqlDialect.MYSQL;
@@ -112,11 +107,7 @@ public final class ElectionDatabase {
     };
   }
 
-  /**
-   * Returns the dialect of a connection; the server may say more.
-   *
-   * @throws ElectionSetupException if the product is not supported
-   */
+  /** The dialect of a connection, if its product is supported; the server may say more. */
   static Dialect dialectOf(DatabaseMetaData driver) throws SQLException {
     Dialect dialect = dialectOf(driver.getDatabaseProductName());
     if (dialect == null) {

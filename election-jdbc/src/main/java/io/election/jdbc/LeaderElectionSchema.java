@@ -65,6 +65,15 @@ final class LeaderElectionSchema {
    * {@link #recheck()}. Throws what {@link JdbcLeaseStore#ensureTables} does.
    */
   synchronized void ensure() throws LeaseStoreException {
+    try {
+      complete();
+    } catch (ElectionSetupException ex) {
+      String remedy = this.database.dialect().inSchema(this.database.schema(), ex.remedy());
+      throw new ElectionSetupException(ex.found(), remedy, ex.getCause());
+    }
+  }
+
+  private void complete() throws LeaseStoreException {
     if (this.ensured || !this.checks) {
       return;
     }

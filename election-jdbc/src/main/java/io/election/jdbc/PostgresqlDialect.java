@@ -205,12 +205,10 @@ enum PostgresqlDialect implements Dialect {
    * may have left a path in the session.
    */
   private String path(@Nullable String named) {
-    if (named == null) {
-      return "current_setting('search_path')";
-    }
-    return named.isEmpty()
-        ? "(SELECT reset_val FROM pg_settings WHERE name = 'search_path')"
-        : literal(named);
+    String ofUser = "(SELECT reset_val FROM pg_settings WHERE name = 'search_path')";
+    return named == null
+        ? "current_setting('search_path')"
+        : named.isEmpty() ? ofUser : literal(named);
   }
 
   private static String schema(ResultSet row, String where, Consumer<String> warning)
@@ -279,6 +277,14 @@ enum PostgresqlDialect implements Dialect {
   @Override
   public Ddl ddl() {
     return DDL;
+  }
+
+  @Override
+  public String inSchema(@Nullable String schema, String statements) {
+    String table = "TABLE leader_election";
+    return schema != null
+        ? statements.replace(table, table.replace(" ", " " + quoted(schema) + "."))
+        : statements;
   }
 
   @Override

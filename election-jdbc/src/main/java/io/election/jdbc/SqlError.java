@@ -66,9 +66,7 @@ enum SqlError {
   /** All errors of PgBouncer, of which some mean what the server would say by another state. */
   private static final String POOLER = "08P01";
 
-  /**
-   * An error without a number of its own. A cluster that prohibits a function names it in the text.
-   */
+  /** Has no number of its own. A cluster that prohibits a function names it in the text. */
   private static final String UNKNOWN = "1105";
 
   @SuppressWarnings("ImmutableEnumChecker") // Set.of is immutable

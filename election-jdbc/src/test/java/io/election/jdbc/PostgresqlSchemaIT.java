@@ -93,10 +93,10 @@ class PostgresqlSchemaIT extends ServerDatabase {
     this.database.execute("DROP TABLE " + table);
     ElectionSetupException refused = refused(SchemaMode.MIGRATE);
     assertThat(refused.found()).contains("they were dropped or changed");
-    assertThat(refused.remedy()).contains("CREATE TABLE " + table + " (");
+    assertThat(refused.remedy()).contains("CREATE TABLE \"public\"." + table + " (");
     assertThat(tables()).doesNotContain(table + ",");
     refused = refused(SchemaMode.VALIDATE);
-    assertThat(refused.remedy()).startsWith("Run this:\nCREATE TABLE " + table + " (");
+    assertThat(refused.remedy()).startsWith("Run this:\nCREATE TABLE \"public\"." + table + " (");
     run(refused);
     migrate();
     assertIsUsable();
@@ -112,6 +112,40 @@ class PostgresqlSchemaIT extends ServerDatabase {
     assertThat(tables()).doesNotContain("leader_election_member");
     migrate();
     assertThat(tables()).contains("leader_election_member");
+  }
+
+  /** Whose session has another path than the node's. */
+  @Test
+  void anAdministratorRunsWhatIsPrintedAsItIs() throws Exception {
+    String user = this.database.username();
+    this.database.execute(
+        "CREATE SCHEMA \"My \"\"App\"",
+        "GRANT USAGE ON SCHEMA \"My \"\"App\" TO " + user,
+        "ALTER ROLE " + user + " SET search_path = \"My \"\"App\"");
+    LeaderElectionSchema schema = Database.schema(this.database, SchemaMode.VALIDATE);
+    ElectionSetupException refused =
+        Objects.requireNonNull(catchThrowableOfType(ElectionSetupException.class, schema::ensure));
+    this.database.execute(statements(refused.getMessage()));
+    schema.ensure();
+
+    try (JdbcLeaseStore store = Database.store(this.database)) {
+      use(store);
+      for (String table : List.of("leader_election", "leader_election_history")) {
+        this.database.execute("DROP TABLE \"My \"\"App\"." + table);
+        LeaseStoreException missing = Objects.requireNonNull(
+            catchThrowableOfType(LeaseStoreException.class, () -> use(store)));
+        String printed = statements(missing.getMessage());
+        int begin = printed.indexOf("CREATE TABLE \"My \"\"App\"." + table + " (");
+        this.database.execute(printed.substring(begin, printed.indexOf(";", begin)));
+      }
+    }
+    schema.recheck();
+    schema.ensure();
+    assertThat(tables()).isNull();
+  }
+
+  private static String statements(String message) {
+    return message.substring(message.indexOf("CREATE TABLE"));
   }
 
   @Test
@@ -140,15 +174,15 @@ class PostgresqlSchemaIT extends ServerDatabase {
   }
 
   static Stream<Arguments> aTableThatAnElectionCannotUseIsRefused() {
-    String leases = "CREATE TABLE leader_election (";
+    String leases = "CREATE TABLE \"public\".leader_election (";
     String inexact =
         "CREATE COLLATION inexact (provider = icu, locale = 'und-u-ks-level2', deterministic = false); ";
     return Stream.of(
         argumentSet(
             "any other table",
-            leases + "a int PRIMARY KEY, b varchar(10))",
+            "CREATE TABLE leader_election (a int PRIMARY KEY, b varchar(10))",
             "its primary key is (a), not (service_id); it has no service_id; it has no leader_id",
-            "ALTER TABLE leader_election RENAME TO leader_election_old;"),
+            "ALTER TABLE \"public\".leader_election RENAME TO leader_election_old;"),
         argumentSet(
             "a view",
             "CREATE VIEW leader_election AS SELECT 'a' AS service_id, 'b' AS leader_id",
@@ -184,7 +218,7 @@ class PostgresqlSchemaIT extends ServerDatabase {
             DDL.leases() + ";" + DDL.history()
                 + "; ALTER TABLE leader_election_history DROP end_reason, DROP ended_by, DROP end_note",
             "it has no end_reason; it has no ended_by; it has no end_note",
-            "ALTER TABLE leader_election_history RENAME TO leader_election_history_old;"),
+            "ALTER TABLE \"public\".leader_election_history RENAME TO leader_election_history_old;"),
         argumentSet(
             "names that are not distinguished",
             inexact + DDL.leases() + ";" + DDL.history().replace("\"C\"", "inexact"),

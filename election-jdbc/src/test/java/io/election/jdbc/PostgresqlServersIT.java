@@ -442,7 +442,7 @@ class PostgresqlServersIT {
     assertThatThrownBy(() -> renews(store, "jobs", 1))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("A table is missing")
-        .hasMessageContaining("CREATE TABLE leader_election ");
+        .hasMessageContaining("CREATE TABLE \"public\".leader_election ");
     this.database.execute("ALTER TABLE gone RENAME TO leader_election");
     assertThat(renews(store, "jobs", 1)).isTrue();
   }

@@ -565,7 +565,7 @@ class PostgresqlSettingsIT {
     assertThatThrownBy(() -> this.store.ensureTables())
         .hasMessageContaining("may not create them")
         .hasMessageContaining("Grant it USAGE and CREATE on the schema")
-        .hasMessageContaining("CREATE TABLE leader_election_history");
+        .hasMessageContaining("CREATE TABLE \"public\".leader_election_history");
   }
 
   @Test

@@ -304,12 +304,13 @@ abstract class StoreFaultsContract extends ServerDatabase {
     LeaseRow row = led("billing");
     this.database.execute("DROP TABLE leader_election");
 
+    String in = isPostgresql() ? "\"public\"." : "";
     assertFails(
         () -> renew(row),
         "A table is missing in 127.0.0.1:",
         isPostgresql() ? "\"leader_election\" does not exist" : "leader_election' doesn't exist",
-        "Run:\nCREATE TABLE leader_election (",
-        "CREATE TABLE leader_election_history (");
+        "Run:\nCREATE TABLE %sleader_election (".formatted(in),
+        "CREATE TABLE %sleader_election_history (".formatted(in));
 
     this.database.execute(
         (isPostgresql() ? PostgresqlDialect.INSTANCE.ddl() : MysqlTables.DDL).leases());

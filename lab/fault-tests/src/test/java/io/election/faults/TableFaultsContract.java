@@ -51,7 +51,8 @@ abstract class TableFaultsContract {
           "CREATE TABLE history_as_made " + copyOf("leader_election_history"),
           "DROP TABLE leader_election");
       cluster.awaitNoLeader();
-      cluster.awaitLog(leader, "CREATE TABLE leader_election ");
+      String in = this.engine == Engine.POSTGRESQL ? "\"public\"." : "";
+      cluster.awaitLog(leader, "CREATE TABLE " + in + "leader_election ");
       forcedAfterAWholeLease(cluster, database, again);
 
       // Without any table, a node counts on from the last term that it has seen.
