@@ -29,10 +29,7 @@ interface Dialect extends Statements.Words {
         "Let the election use one of these, for instance by a DataSource bean with @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
   }
 
-  /**
-   * Maps a text to a short name of safe characters: 32 hexadecimal digits, which are equal only for
-   * equal texts.
-   */
+  /** The digest of a text: 32 hexadecimal digits, which are equal only for equal texts. */
   static String digestOf(String text) {
     try {
       byte[] digest =

@@ -313,9 +313,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
     disconnect();
   }
 
-  /**
-   * Drops the connection. The next call opens another, and the store's own records remain its own.
-   */
+  /** Drops the connection, and the next call opens another; own records remain its own. */
   void disconnect() {
     this.connection.drop();
   }

@@ -100,10 +100,7 @@ final class LeaderElectionSchema {
     this.ensured = false;
   }
 
-  /**
-   * Creates the missing table if the user may. A failure is harmless: the elector logs that it has
-   * no members.
-   */
+  /** Creates the missing table if it can; if not, the elector logs that it has no members. */
   private void attempt(List<String> missing, LeaseTables tables) {
     if (missing.isEmpty() || !this.migrates || this.denied) {
       return;

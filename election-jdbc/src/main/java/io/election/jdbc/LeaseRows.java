@@ -294,9 +294,7 @@ final class LeaseRows {
     return Objects.equals(last.number(), Version.of(seen).lastTerm());
   }
 
-  /**
-   * The condition that a row is as it was seen, to be appended to a condition on the primary key.
-   */
+  /** The condition that a row is as it was seen, to follow one on the primary key. */
   static String asSeen(Session session) {
     return AS_SEEN.formatted(session.dialect().sourceDigest(), session.isUsable());
   }

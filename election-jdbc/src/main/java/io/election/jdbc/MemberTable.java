@@ -69,10 +69,7 @@ final class MemberTable {
     this.presence = new Presence<>(ticker);
   }
 
-  /**
-   * Writes one row by its primary key. Sets a single column, except for the first time and after a
-   * change.
-   */
+  /** Writes one row by its key: a single column, except for the first time and after a change. */
   void announce(Session session, Announcement self) throws SQLException {
     use(session, (own) -> {
       if (!self.equals(this.announced) || !refresh(own, self)) {

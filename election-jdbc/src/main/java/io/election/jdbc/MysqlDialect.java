@@ -18,10 +18,7 @@ import org.jspecify.annotations.Nullable;
 enum MysqlDialect implements MysqlTables {
   MYSQL("transaction_", "max_execution_time") {
 
-    /**
-     * The LIMIT excludes no row. It keeps the inner query separate, so that it locks rows before
-     * the outer one.
-     */
+    /** The LIMIT excludes no row: it lets the inner query lock its rows before the outer one. */
     @Override
     public String renewal(String changes, String held, int leases) {
       return """

@@ -17,10 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ReleaseWatch implements ReleaseListener.Signal {
 
-  /**
-   * How long one wait lasts: long enough to cost nothing. A dead connection goes unnoticed for at
-   * most this time.
-   */
+  /** How long a wait lasts, and a dead connection goes unnoticed: long enough to cost nothing. */
   private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final ElectionDatabase database;

@@ -12,10 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A connection that is set up for the protocol. No statement waits beyond the deadline of the
- * current call.
- */
+/** A connection set up for the protocol. No statement waits beyond the deadline of its call. */
 final class Session extends Statements implements AutoCloseable {
 
   private String usable = "";
