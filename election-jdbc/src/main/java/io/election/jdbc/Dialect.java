@@ -112,6 +112,11 @@ interface Dialect extends Statements.Words {
       Statements session, String where, long restSeconds, Consumer<String> warning)
       throws SQLException;
 
+  /** Whether a session keeps what is set in it; otherwise each transaction sets all that counts. */
+  default boolean keepsSettings() {
+    return true;
+  }
+
   /** The statements that create the tables. */
   Ddl ddl();
 

@@ -275,6 +275,11 @@ enum PostgresqlDialect implements Dialect {
   }
 
   @Override
+  public boolean keepsSettings() {
+    return false;
+  }
+
+  @Override
   public Ddl ddl() {
     return DDL;
   }

@@ -79,7 +79,7 @@ public final class UnpooledConnections {
     Login login = this.logins.get();
     Connection connection = open(login);
     try {
-      prepare(connection, login.settings());
+      prepare(connection, login.settings(), ElectionDatabase.dialectOfUrl(login.url()));
       return connection;
     } catch (SQLException | RuntimeException | Error ex) {
       ElectionDatabase.discard(connection);
@@ -192,12 +192,13 @@ public final class UnpooledConnections {
     return connection;
   }
 
-  /** Does what the pool does, in its order. */
-  private static void prepare(Connection connection, Settings settings) throws SQLException {
+  /** Does what the pool does, in its order, as far as the election or a later statement needs it. */
+  private static void prepare(Connection connection, Settings settings, Dialect dialect)
+      throws SQLException {
     if (settings.catalog() != null) {
       connection.setCatalog(settings.catalog());
     }
-    if (settings.schema() != null) {
+    if (settings.schema() != null && (dialect.keepsSettings() || settings.initSql() != null)) {
       connection.setSchema(settings.schema());
     }
     if (settings.initSql() == null) {

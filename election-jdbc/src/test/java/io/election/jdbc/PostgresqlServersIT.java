@@ -298,15 +298,15 @@ class PostgresqlServersIT {
   }
 
   private JdbcLeaseStore unpooled(String url) {
-    return unpooled(url, Map.of());
+    return unpooled(url, null, null);
   }
 
   private JdbcLeaseStore unpooled(String url, Map<String, String> driverProperties) {
     return unpooled(url, new Settings(driverProperties, null, null, null));
   }
 
-  private JdbcLeaseStore unpooled(String url, @Nullable String initSql) {
-    return unpooled(url, new Settings(Map.of(), null, null, initSql));
+  private JdbcLeaseStore unpooled(String url, @Nullable String schema, @Nullable String initSql) {
+    return unpooled(url, new Settings(Map.of(), null, schema, initSql));
   }
 
   private JdbcLeaseStore unpooled(String url, Settings settings) {
@@ -522,11 +522,33 @@ class PostgresqlServersIT {
     DataSource source =
         new TestDataSource(named, this.database.username(), this.database.password());
     for (JdbcLeaseStore other : List.of(
-        unpooled(named, "SELECT count(*) FROM information_schema.tables"),
+        unpooled(named, null, "SELECT count(*) FROM information_schema.tables"),
         closing(Database.store(source, named)),
         closing(Database.store(source, null)))) {
       assertThat(Database.row(other, "jobs").term()).isEqualTo(1);
     }
+  }
+
+  @Test
+  void theSchemaOfThePoolIsUsedAndNotLeftInASession() throws Exception {
+    this.database.execute("CREATE SCHEMA app AUTHORIZATION " + this.database.username());
+    for (String table : List.of("", "_history", "_member")) {
+      this.database.execute("ALTER TABLE leader_election%s SET SCHEMA app".formatted(table));
+    }
+    PgBouncer bouncer = closing(PgBouncer.to(this.server));
+    String url = bouncer.jdbcUrl(this.database);
+    try (Connection other = DriverManager.getConnection(
+        url + "&prepareThreshold=0", this.database.username(), this.database.password())) {
+      String before = TestServer.query(other, LEFT);
+      String pid = TestServer.query(other, "SELECT pg_backend_pid()");
+
+      Database.led(unpooled(url, "app", null), "jobs", "me");
+
+      assertThat(TestServer.query(other, "SELECT pg_backend_pid()")).isEqualTo(pid);
+      assertThat(TestServer.query(other, LEFT)).isEqualTo(before);
+      Database.led(unpooled(url, "app", "SELECT FROM leader_election"), "more", "me");
+    }
+    assertThat(this.database.query("SELECT count(*) FROM app.leader_election")).isEqualTo("2");
   }
 
   @ParameterizedTest
@@ -538,7 +560,7 @@ class PostgresqlServersIT {
     }
     this.database.execute("GRANT USAGE ON SCHEMA app TO " + this.database.username());
 
-    Database.led(unpooled(this.database.jdbcUrl(), sql), "jobs", "me");
+    Database.led(unpooled(this.database.jdbcUrl(), null, sql), "jobs", "me");
 
     assertThat(this.database.query("SELECT count(*) FROM app.leader_election")).isEqualTo("1");
   }
