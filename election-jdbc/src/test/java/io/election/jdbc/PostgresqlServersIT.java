@@ -584,9 +584,12 @@ class PostgresqlServersIT {
         List.of(bouncer::pause, bouncer::resume), List.of(bouncer::hold, bouncer::release))) {
       freeze.get(0).run();
       try {
-        assertThatThrownBy(() -> renews(store, "jobs", 1))
-            .isInstanceOf(LeaseStoreException.class)
-            .hasMessageContaining("did not answer within 1500 ms");
+        // A signal may come later.
+        Awaitility.await()
+            .atMost(Duration.ofSeconds(30))
+            .untilAsserted(() -> assertThatThrownBy(() -> renews(store, "jobs", 1))
+                .isInstanceOf(LeaseStoreException.class)
+                .hasMessageContaining("did not answer within 1500 ms"));
       } finally {
         freeze.get(1).run();
       }
