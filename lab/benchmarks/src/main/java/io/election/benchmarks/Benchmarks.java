@@ -60,7 +60,8 @@ public final class Benchmarks {
     String[] shortly = {"-f", "0", "-wi", "0", "-i", "1", "-r", "100ms"}; // in one process
     microbenchmark("LeadershipBenchmark", shortly);
     runToEnd(Storm.class.getName(), "--quick", "--results=" + path("storm"));
-    runToEnd(SideBySide.class.getName(), "--quick", "--loads=", "--results=" + path("side-by-side"));
+    runToEnd(
+        SideBySide.class.getName(), "--quick", "--loads=", "--results=" + path("side-by-side"));
     runToEnd(
         SideBySide.class.getName(),
         "--quick",
