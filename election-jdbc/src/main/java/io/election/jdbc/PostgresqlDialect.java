@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,6 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.PGStatement;
 
 /**
  * PostgreSQL. Its sessions keep no state of the election, because a pooler may give them to other
@@ -72,6 +74,20 @@ enum PostgresqlDialect implements Dialect {
         .replace(TIME, "LEAST(GREATEST(" + TIME + ", -9e12), 9e12)")
         .replace(" FORCE INDEX (PRIMARY)", "")
         .replace(" FROM DUAL", "");
+  }
+
+  /** A statement that the driver has named is unknown in the other sessions of a pooler. */
+  @Override
+  public Statement statement(Connection connection) throws SQLException {
+    Statement statement = connection.createStatement();
+    statement.setEscapeProcessing(false);
+    try {
+      if (statement.isWrapperFor(PGStatement.class)) {
+        statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+      }
+    } catch (NoClassDefFoundError ex) { // the application has another driver
+    }
+    return statement;
   }
 
   @Override

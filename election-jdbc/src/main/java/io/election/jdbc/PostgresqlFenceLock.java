@@ -24,8 +24,7 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
       throws SQLException {
     String select = "SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s"
         .formatted(this.history, this.dialect.literal(serviceId), term);
-    try (Statement statement = this.connection.createStatement()) {
-      statement.setEscapeProcessing(false);
+    try (Statement statement = this.dialect.statement(this.connection)) {
       try {
         statement.execute("""
             SAVEPOINT %1$s;
@@ -90,6 +89,6 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
   }
 
   private List<String> texts(String sql) throws SQLException {
-    return FenceLock.texts(this.connection.createStatement(), sql);
+    return FenceLock.texts(this.dialect.statement(this.connection), sql);
   }
 }

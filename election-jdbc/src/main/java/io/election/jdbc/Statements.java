@@ -48,13 +48,18 @@ class Statements {
 
     /** A text as SQL, for statements without parameters. */
     String literal(String text);
+
+    /** Creates a statement that is sent as it is, and that the server does not keep. */
+    default Statement statement(Connection connection) throws SQLException {
+      return connection.createStatement();
+    }
   }
 
   private final Connection connection;
   private Deadline deadline;
   Words words;
   Facts facts = new Facts("", "", "", "", Long.MAX_VALUE, "");
-  // What begins each transaction if the session is not set up, three statements; and what ends it.
+  // What begins each transaction if the session keeps no settings, three statements; what ends it.
   String locally = "";
   String commit = "COMMIT";
   Charset charset = StandardCharsets.UTF_8;
@@ -93,7 +98,7 @@ class Statements {
   /** Runs a statement without parameters and without a result, as it is. */
   void execute(String sql) throws SQLException {
     bound();
-    try (Statement statement = this.connection.createStatement()) {
+    try (Statement statement = this.words.statement(this.connection)) {
       statement.execute(sql);
       if (isLocal()) {
         requireNoWarning(statement);
@@ -146,8 +151,7 @@ class Statements {
   private <T> T roundTrip(String sql, SqlFunction<Statement, T> outcome) throws SQLException {
     bound();
     String words = this.words.words(sql);
-    try (Statement statement = this.connection.createStatement()) {
-      statement.setEscapeProcessing(false);
+    try (Statement statement = this.words.statement(this.connection)) {
       if (this.inTransaction) {
         statement.execute(words);
         return outcome.apply(statement);

@@ -7,7 +7,6 @@ import io.election.jdbc.ElectionDatabase.Login;
 import io.election.jdbc.ElectionDatabase.Settings;
 import java.sql.Connection;
 import java.sql.Driver;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -108,8 +107,9 @@ public final class UnpooledConnections {
         break;
       }
       try {
-        Connection connection = open(login, url, i < end - 1 ? left / 2 : left);
-        if (takesWrites(connection)) {
+        int share = i < end - 1 ? left / 2 : left;
+        Connection connection = open(login, url, share);
+        if (takesWrites(connection, share)) {
           connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
           return connection;
         }
@@ -135,12 +135,13 @@ public final class UnpooledConnections {
    * The election uses no other server, because the rows of a replica may be old. A server to which
    * only administrators may write counts as read-only.
    */
-  private static boolean takesWrites(Connection connection) throws SQLException {
+  private static boolean takesWrites(Connection connection, int millis) throws SQLException {
     boolean takesWrites = false;
-    try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery(
-            "SELECT " + ElectionDatabase.dialectOf(connection.getMetaData()).readOnly())) {
-      takesWrites = row.next() && Columns.string(row, 1).isEmpty();
+    try {
+      Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
+      takesWrites = new Statements(connection, Deadline.in(Duration.ofMillis(millis)), dialect)
+          .query("SELECT " + dialect.readOnly(), (row) -> Columns.string(row, 1))
+          .equals(List.of(""));
       return takesWrites;
     } finally {
       if (!takesWrites) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.LeadershipLostException;
 import io.election.support.PgBouncer;
 import io.election.support.PostgresqlServer;
+import io.election.support.TestDataSource;
 import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import java.sql.Connection;
@@ -188,17 +189,26 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
     assertThat(statements).hasValue(3);
   }
 
-  @Test
-  void clientsOfAPoolerAreFencedToo() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"", "&prepareThreshold=1", "&preferQueryMode=extendedCacheEverything"})
+  void clientsOfAPoolerAreFencedToo(String parameters) throws Exception {
     try (PgBouncer bouncer = PgBouncer.to((PostgresqlServer) server());
-        Connection pooled =
-            bouncer.dataSourceOf(this.database, this.database.username()).getConnection()) {
+        Connection pooled = new TestDataSource(
+                bouncer.jdbcUrl(this.database) + parameters,
+                this.database.username(),
+                this.database.password())
+            .getConnection()) {
       pooled.setAutoCommit(false);
       for (int i = 1; i <= 10; i++) {
         pooled.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
         commit(pooled);
         assertThat(committed()).isEqualTo(i);
       }
+      assertThat(
+              TestServer.query(
+                  pooled,
+                  "SELECT string_agg(statement, ', ') FROM pg_prepared_statements WHERE statement ~ '^(SAVEPOINT|SELECT (set_config|leader_id))'"))
+          .isNull();
       assertThat(reaches(pooled, "a")).isTrue();
       pooled.rollback();
       assertThat(takeOver()).isPresent();

@@ -297,6 +297,24 @@ class PostgresqlServersIT {
         .isFalse();
   }
 
+  /** The driver then names its statements at once, and other clients get its sessions. */
+  @ParameterizedTest
+  @ValueSource(strings = {"prepareThreshold=1", "preferQueryMode=extendedCacheEverything"})
+  void theElectionNamesNoStatementBehindAPooler(String parameter) throws Exception {
+    try (PgBouncer bouncer = PgBouncer.to(this.server)) {
+      String url = bouncer.jdbcUrl(this.database) + "&" + parameter;
+      List<JdbcLeaseStore> stores =
+          List.of(unpooled(url), unpooled(url.replace("//", "//127.0.0.1:1,")));
+      Database.led(stores.get(0), "jobs", "me");
+      for (int i = 0; i < 10; i++) {
+        for (JdbcLeaseStore store : stores) {
+          assertThat(renews(stores.get(0), "jobs", 1)).isTrue();
+          assertThat(Database.row(store, "jobs").term()).isEqualTo(1);
+        }
+      }
+    }
+  }
+
   private JdbcLeaseStore unpooled(String url) {
     return unpooled(url, null, null);
   }
