@@ -76,6 +76,12 @@ enum PostgresqlDialect implements Dialect {
         .replace(" FROM DUAL", "");
   }
 
+  /** A role may want each transaction to wait until no other one can make it fail. */
+  @Override
+  public String begin() {
+    return "BEGIN ISOLATION LEVEL READ COMMITTED;\nSELECT 1;\nSELECT 1;\n";
+  }
+
   /** A statement that the driver has named is unknown in the other sessions of a pooler. */
   @Override
   public Statement statement(Connection connection) throws SQLException {

@@ -49,6 +49,11 @@ class Statements {
     /** A text as SQL, for statements without parameters. */
     String literal(String text);
 
+    /** What begins a transaction before the session is set up; see {@link #locally}. */
+    default String begin() {
+      return "";
+    }
+
     /** Creates a statement that is sent as it is, and that the server does not keep. */
     default Statement statement(Connection connection) throws SQLException {
       return connection.createStatement();
@@ -60,7 +65,7 @@ class Statements {
   Words words;
   Facts facts = new Facts("", "", "", "", Long.MAX_VALUE, "");
   // What begins each transaction if the session keeps no settings, three statements; what ends it.
-  String locally = "";
+  String locally;
   String commit = "COMMIT";
   Charset charset = StandardCharsets.UTF_8;
   // The schemas that pool or URL name; empty for the user's, null for those of the session.
@@ -74,6 +79,7 @@ class Statements {
     this.connection = connection;
     this.deadline = deadline;
     this.words = words;
+    this.locally = words.begin();
   }
 
   /** Begins a call that must end by a deadline. */

@@ -315,6 +315,26 @@ class PostgresqlServersIT {
     }
   }
 
+  /** Such a transaction waits for those that write, if it may not. */
+  @Test
+  void noSessionWaitsForTheTransactionsOfOthers() throws Exception {
+    this.database.execute("CREATE TABLE other (n int)");
+    for (String setting :
+        List.of("isolation = serializable", "read_only = on", "deferrable = on")) {
+      this.database.execute(
+          "ALTER ROLE %s SET default_transaction_%s".formatted(this.database.username(), setting));
+    }
+    try (Connection writer = this.database.begin(
+        "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; INSERT INTO other VALUES (1)")) {
+      String url = this.database.jdbcUrl();
+      for (JdbcLeaseStore store :
+          List.of(store(SHORT), unpooled(url.replace("//", "//127.0.0.1:1,"), Map.of()))) {
+        assertThat(store.read(Set.of("jobs"))).isEmpty();
+      }
+      writer.rollback();
+    }
+  }
+
   private JdbcLeaseStore unpooled(String url) {
     return unpooled(url, null, null);
   }
