@@ -42,7 +42,7 @@ interface Dialect extends Statements.Words {
 
   /** The name of a holder's signal: at most 63 characters, the same under every collation. */
   static String signalOf(Statements session, String holder) {
-    return "leader_election_" + digestOf(session.facts().schema() + '\n' + holder);
+    return "leader_election_" + digestOf(session.facts.schema() + '\n' + holder);
   }
 
   /** The name in settings and in the log. */
