@@ -42,7 +42,7 @@ final class Diagnosis {
       ElectionDatabase database,
       @Nullable Session session,
       String bound) {
-    String trouble = session != null ? session.facts().trouble() : "";
+    String trouble = session != null ? session.facts.trouble() : "";
     String text = explain(ex, database, session, bound);
     text = database.dialect().inSchema(database.schema(), text);
     return new LeaseStoreException(what + " failed. " + text + trouble, ex);
@@ -73,7 +73,7 @@ final class Diagnosis {
     }
     if (SqlError.MISSING_RIGHT.is(ex)) {
       return "The database user lacks a right in %s (%s). Run as an administrator:\n%s"
-          .formatted(where, text(ex), dialect.grants(session != null ? session.facts() : null));
+          .formatted(where, text(ex), dialect.grants(session != null ? session.facts : null));
     }
     if (SqlError.MISSING_DATABASE.is(ex)) {
       return "The database does not exist: %s (%s). Create it, or correct the URL."

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -151,6 +152,16 @@ interface Dialect extends Statements.Words {
   /** The statements that bring a lease table into shape; none if it is, or cannot be. */
   default List<String> upgrade(Table leases) {
     return List.of();
+  }
+
+  /**
+   * Describes a record that the server returned for an election although its name differs.
+   *
+   * @param name its name in print
+   */
+  default String stray(String found, String name, Set<String> serviceIds) {
+    return "leader_election has the record '%s' for one of the elections %s"
+        .formatted(name, serviceIds);
   }
 
   /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A JDBC URL: its hosts, where it leads, what it sets, and what in it may be secret.
  *
- * <p>By default no driver looks for the host that accepts writes. Connector/J opens each connection
+ * <p>By default no driver looks for the host that accepts writes. One opens each connection
  * to the first host that answers, or to any host, and may change hosts after a commit.
  *
  * @param text a JDBC URL of any database, with its secrets
@@ -126,7 +126,7 @@ public record JdbcUrl(String text) {
     return isForFirstHost() ? List.of(this) : splitAny();
   }
 
-  /** Whether Connector/J writes only to the first of several hosts, which is its default. */
+  /** Whether the driver writes only to the first of several hosts, by its default. */
   boolean writesToFirstAlone() {
     return isForFirstHost() && splitAny().size() > 1;
   }

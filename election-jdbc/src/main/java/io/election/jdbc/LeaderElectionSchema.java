@@ -199,7 +199,13 @@ final class LeaderElectionSchema {
     try {
       if (this.database.dialect().createsTogether()) {
         // Another node may have created some meanwhile, or all.
-        create(attempt == 1 ? missing : inspect().missing());
+        List<String> statements = attempt == 1 ? missing : inspect().missing();
+        try (Session session = Session.open(this.database, Deadline.in(this.timeToLook), 60)) {
+          session.inTransaction((own) -> {
+            own.execute(sql(statements));
+            return Optional.of(statements);
+          });
+        }
       } else {
         SchemaMigrator.run(this.database, !found.toUpgrade().isEmpty());
       }
@@ -214,16 +220,6 @@ final class LeaderElectionSchema {
       }
       log.debug("Migrating the tables of the election failed, trying again", ex);
       return false;
-    }
-  }
-
-  /** Creates tables where data definition is part of a transaction; needs no Flyway. */
-  private void create(List<String> statements) throws SQLException {
-    try (Session session = Session.open(this.database, Deadline.in(this.timeToLook), 60)) {
-      session.inTransaction((own) -> {
-        own.execute(sql(statements));
-        return Optional.of(statements);
-      });
     }
   }
 

@@ -140,6 +140,6 @@ final class LeaseRenewal {
             locked.size(),
             leases.terms().size(),
             locked.size() > 5 ? names + ", …" : names,
-            Diagnosis.locked("their rows", this.database) + session.facts().trouble());
+            Diagnosis.locked("their rows", this.database) + session.facts.trouble());
   }
 }

@@ -46,12 +46,6 @@ final class LeaseRows {
 
   private final Set<String> strays = new HashSet<>();
 
-  private Texts names = new Texts();
-  private Texts leaders = new Texts();
-
-  /** The session whose texts are known. */
-  private @Nullable Session known;
-
   /**
    * The version of a row: all columns that the protocol itself does not read.
    *
@@ -138,13 +132,7 @@ final class LeaseRows {
 
   /** Reads the rows of elections. Refuses a server that is not usable. */
   Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
-    if (this.known != session) {
-      this.known = session;
-      this.names = new Texts();
-      this.leaders = new Texts();
-    }
-    Readings readings =
-        new Readings(session.facts().source(), serviceIds.size(), this.names, this.leaders);
+    Readings readings = new Readings(session.facts.source(), serviceIds.size());
     session.query(new Poll(stamp(session), serviceIds), readings);
     return found(session, readings, serviceIds);
   }
@@ -161,7 +149,9 @@ final class LeaseRows {
     }
     for (String found : readings.found.keySet()) {
       if (!serviceIds.contains(found) && this.strays.add(found)) {
-        log.warn(stray(found, serviceIds));
+        log.warn(
+            "A record is skipped, and no node can lead its election while it exists: {}",
+            session.dialect().stray(found, Names.printable(found), serviceIds));
       }
     }
     readings.found.keySet().retainAll(serviceIds);
@@ -170,12 +160,12 @@ final class LeaseRows {
 
   /** Reads a row that this session has locked. */
   LeaseRow readLocked(Session session, String serviceId) throws SQLException {
-    Readings readings = new Readings(session.facts().source(), 1, new Texts(), new Texts());
+    Readings readings = new Readings(session.facts.source(), 1);
     session.query(sql(session, stamp(session), "?"), readings, serviceId);
     Reading reading = found(session, readings, Set.of(serviceId)).get(serviceId);
     if (reading == null) {
       throw new SQLException(
-          "The record of election '%s' is not found under its name. If the URL sets characterEncoding, remove it"
+          "The record of election '%s' is not found under its name. If the URL sets a character encoding, remove it"
               .formatted(serviceId));
     }
     return reading.row();
@@ -187,34 +177,11 @@ final class LeaseRows {
     return reading != null && reading.row().isSameRecord(seen);
   }
 
-  /** Describes a record that the server returns for an election although its name differs. */
-  private static String stray(String found, Set<String> serviceIds) {
-    String name = Names.printable(found);
-    if (serviceIds.contains(found.stripTrailing())) {
-      return "leader_election has the record '%s', which ends with a blank. It is skipped, and no node can lead election '%s' while it exists. Run: DELETE FROM leader_election WHERE service_id = '%s';"
-          .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));
-    }
-    if (serviceIds.stream().anyMatch((id) -> ascii(id).equals(ascii(found)))) {
-      return "The connection sends '%s' for one of the elections %s, because its character set cannot express that name: remove characterEncoding from the URL and the pool's settings, or set it to UTF-8. The record is skipped, and no node can lead that election"
-          .formatted(name, serviceIds);
-    }
-    return "leader_election.service_id treats '%s' as another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and no node can lead that election while it exists"
-        .formatted(name, serviceIds);
-  }
-
-  /** A driver sends a question mark for what it cannot express. */
-  private static String ascii(String name) {
-    return name.replaceAll("(?:[^\\p{ASCII}]|\\?)+", "?");
-  }
-
   /** The readings of one answer. */
   private static final class Readings implements SqlFunction<ResultSet, LeaseRow> {
 
     private final Map<String, Reading> found;
     private final String source;
-    private final Texts names;
-    private final Texts leaders;
-    private int rows;
     private @Nullable String unusable;
 
     // A leader renews its leases at one time, mostly for one duration: the rows share these values.
@@ -222,11 +189,9 @@ final class LeaseRows {
     private @Nullable Long micros;
     private Duration age = Duration.ZERO;
 
-    Readings(String source, int expected, Texts names, Texts leaders) {
+    Readings(String source, int expected) {
       this.source = source;
       this.found = new HashMap<>(expected * 4 / 3 + 1);
-      this.names = names;
-      this.leaders = leaders;
     }
 
     @Override
@@ -243,18 +208,17 @@ final class LeaseRows {
       Version version =
           new Version(row.getLong(4), this.lease, number(row, 10, null), this.micros, this.source);
       LeaseRow lease = new LeaseRow(
-          this.leaders.read(row, 2, this.rows),
+          Columns.string(row, 2),
           row.getLong(3),
           LeaseRow.leaseMillis(this.lease, number(row, 7, null)),
           version,
           row.getBoolean(9));
-      String name = this.names.read(row, 1, this.rows);
+      String name = Columns.string(row, 1);
       if (this.found.put(name, new Reading(lease, this.age)) != null) {
         throw new SQLException(
             "several rows of leader_election name election '%s': keep one. Does a table inherit from it, or has it lost its primary key?"
                 .formatted(name));
       }
-      this.rows++;
       return lease;
     }
 

@@ -4,7 +4,9 @@ import io.election.ElectionSetupException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +51,21 @@ interface MysqlTables extends Dialect {
   @Override
   default String engine() {
     return "InnoDB";
+  }
+
+  @Override
+  default String stray(String found, String name, Set<String> serviceIds) {
+    if (serviceIds.contains(found.stripTrailing())) {
+      return "leader_election has the record '%s', which ends with a blank. Run: DELETE FROM leader_election WHERE service_id = '%s';"
+          .formatted(name, name.replace("\\", "\\\\").replace("'", "''"));
+    }
+    // A driver sends a question mark for what it cannot express.
+    UnaryOperator<String> sent = (text) -> text.replaceAll("(?:[^\\p{ASCII}]|\\?)+", "?");
+    return serviceIds.stream().map(sent).anyMatch(sent.apply(found)::equals)
+        ? "The connection sends '%s' for one of the elections %s, because its character set cannot express that name: remove characterEncoding from the URL and the pool's settings, or set it to UTF-8"
+            .formatted(name, serviceIds)
+        : "leader_election.service_id treats '%s' as another name of one of the elections %s: it needs the collation utf8mb4_bin"
+            .formatted(name, serviceIds);
   }
 
   /**

@@ -37,7 +37,7 @@ enum Refusal {
 
   private static final Duration FIRST = Duration.ofSeconds(30);
 
-  /** PostgreSQL did not look at the password, or found it right. */
+  /** A server without numbers did not look at the password, or found it right. */
   private static final Pattern NOT_ADMITTED =
       Pattern.compile("pg_hba\\.conf|is not permitted to log in");
 
@@ -73,8 +73,9 @@ enum Refusal {
     if (key.equals("28000") && NOT_ADMITTED.matcher(SqlError.text(failure)).find()) {
       return ACCOUNT;
     }
-    // What the driver itself raises has no number, or with MariaDB's driver a negative one.
-    // PostgreSQL's does so too when it has waited long enough, and its servers count no logins.
+    // What the driver itself raises has no number, or a negative one. One driver does so too when
+    // it
+    // has waited long enough, and its servers count no logins.
     boolean brokenOff = ofDriver
         && !failure.getClass().getName().startsWith("org.postgresql.")
         && SqlError.code(failure) <= 0

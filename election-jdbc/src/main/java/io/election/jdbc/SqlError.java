@@ -63,7 +63,7 @@ enum SqlError {
   /** Has several resources, of which one is the number of connections. */
   static final String USER_LIMIT = "1226";
 
-  /** All errors of PgBouncer, of which some mean what the server would say by another state. */
+  /** All errors of a pooler, of which some mean what the server would say by another state. */
   private static final String POOLER = "08P01";
 
   /** Has no number of its own. A cluster that prohibits a function names it in the text. */
@@ -97,7 +97,7 @@ enum SqlError {
         && (REFUSED.is(ex) || (key(ex).equals(UNKNOWN) && text(ex).contains("GET_LOCK")));
   }
 
-  /** Whether the connection is lost. MariaDB's driver says that by numbers of its own. */
+  /** Whether the connection is lost. A driver may say that by numbers of its own. */
   static boolean isConnectionLost(SQLException ex) {
     String state = sqlState(ex);
     return state.startsWith("08") || (code(ex) == 0 && !ofServer(state));
@@ -138,7 +138,7 @@ enum SqlError {
   }
 
   private static String firstLine(@Nullable String message, Throwable ex) {
-    // MariaDB's driver begins with the connection's number, which makes equal failures differ.
+    // A driver begins with the connection's number, which makes equal failures differ.
     return (message != null ? message : ex.toString())
         .lines()
         .findFirst()

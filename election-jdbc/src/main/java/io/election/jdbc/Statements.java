@@ -63,6 +63,7 @@ class Statements {
   private final Connection connection;
   private Deadline deadline;
   Words words;
+  // What the server told when the session was set up.
   Facts facts = new Facts("", "", "", "", Long.MAX_VALUE, "");
   // What begins each transaction if the session keeps no settings, three statements; what ends it.
   String locally;
@@ -89,11 +90,6 @@ class Statements {
 
   Deadline deadline() {
     return this.deadline;
-  }
-
-  /** What the server told when the session was set up. */
-  Facts facts() {
-    return this.facts;
   }
 
   /** Whether each statement sets what it needs locally to its transaction. */

@@ -112,7 +112,7 @@ final class StoreConnection {
     Session session = this.session;
     if (session != null) {
       long rest = System.nanoTime() - this.lastUse;
-      if (rest <= session.facts().restMillis() * 750_000L) {
+      if (rest <= session.facts.restMillis() * 750_000L) {
         session.until(Deadline.in(this.operationTimeout));
         return session;
       }
@@ -123,7 +123,7 @@ final class StoreConnection {
     session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
     this.session = session;
     this.lastUse = System.nanoTime();
-    warnIfMoved(session.facts());
+    warnIfMoved(session.facts);
     return session;
   }
 

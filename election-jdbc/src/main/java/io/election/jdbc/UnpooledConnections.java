@@ -65,7 +65,7 @@ public final class UnpooledConnections {
     JdbcUrl url = new JdbcUrl(login.url());
     if (url.writesToFirstAlone()) {
       log.warn(
-          "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
+          "The JDBC URL names several hosts ({}), but its driver writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
           url.describe());
     }
     ConnectBackoff backoff = new ConnectBackoff(ticker);

@@ -290,7 +290,7 @@ class PostgresqlSettingsIT {
           new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl()),
           Deadline.in(Database.OPERATION_TIMEOUT),
           60);
-      assertThat(session.facts().restMillis()).isEqualTo(1500);
+      assertThat(session.facts.restMillis()).isEqualTo(1500);
       session.close();
       ofOne.close();
     }
