@@ -26,7 +26,7 @@ import org.junit.jupiter.api.TestInstance;
  * The contract of a store on an etcd of three members, by one that follows, and what is true while
  * members are gone.
  */
-@Tag("faults")
+@Tag("long")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class EtcdClusterIT extends LeaseStoreContract {
 

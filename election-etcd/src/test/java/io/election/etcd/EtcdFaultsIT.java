@@ -329,6 +329,7 @@ class EtcdFaultsIT {
   /** Prints what a renewal costs. A day has 43200 at the default interval: {@code -Drenewals=43200}. */
   @ParameterizedTest
   @ValueSource(ints = {1, 50, 500})
+  @Tag("long")
   void aRenewalIsOneSmallRequest(int elections) throws Exception {
     Map<String, Long> terms = new HashMap<>();
     for (int i = 0; i < elections; i++) {
@@ -369,6 +370,7 @@ class EtcdFaultsIT {
    */
   @ParameterizedTest
   @ValueSource(ints = {1, 50, 500})
+  @Tag("long")
   void aFollowersPollIsOneRequest(int elections) throws Exception {
     Set<String> services = new HashSet<>();
     for (int i = 0; i < elections; i++) {
@@ -397,6 +399,7 @@ class EtcdFaultsIT {
   /** Prints what it costs to stay a candidate. */
   @ParameterizedTest
   @ValueSource(ints = {1, 500})
+  @Tag("long")
   void anAnnouncementIsOneSmallRequest(int elections) throws Exception {
     Set<String> services = new HashSet<>();
     for (int i = 0; i < elections; i++) {

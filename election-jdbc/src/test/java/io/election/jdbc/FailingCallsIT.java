@@ -138,7 +138,7 @@ class FailingCallsIT {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void whateverCallOfTheDriverFailsInAReadNothingIsLost() throws Exception {
     failAtEach(READ, KINDS.subList(0, 1));
   }

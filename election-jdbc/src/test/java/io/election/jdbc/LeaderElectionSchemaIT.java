@@ -49,6 +49,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests the schema on one server. */
 @OnEveryServer(alike = true)
+@Tag("faults")
 class LeaderElectionSchemaIT extends ServerDatabase {
 
   /** The hand-made table that teams already have, verbatim. */
@@ -501,6 +502,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
+  @Tag("long")
   void eachOfTheDocumentedGrantsIsNeededToMakeTheTablesAndNoOther() throws Exception {
     assertThat(problemOfMaker(MAKE)).isNull();
     for (String grant : MAKE) {

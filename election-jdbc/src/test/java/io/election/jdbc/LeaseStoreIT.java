@@ -36,7 +36,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  @Tag("faults")
+  @Tag("long")
   class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZoneAndLocale
       extends SettingsContract {
 

@@ -25,7 +25,7 @@ class MariaDbDriverIT {
 
   @Nested
   @Tag("other-connections")
-  @Tag("faults")
+  @Tag("long")
   class WithAffectedRows extends SettingsContract {
 
     WithAffectedRows() {

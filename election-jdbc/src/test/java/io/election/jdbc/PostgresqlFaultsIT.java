@@ -25,12 +25,14 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.Driver;
 
 /** Tests faults of a whole PostgreSQL, which no other class uses. */
+@Tag("faults")
 class PostgresqlFaultsIT {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);

@@ -276,6 +276,7 @@ class PostgresqlServersIT {
 
   @ParameterizedTest
   @CsvSource({"any", "primary", "secondary", "preferSecondary"})
+  @Tag("long")
   void ofSeveralHostsThePrimaryIsUsed(String type) throws Exception {
     PostgresqlServer standby = closing(this.server.startStandby());
     standby.awaitDataOf(this.server);

@@ -241,6 +241,7 @@ class PostgresqlSettingsIT {
     "LATIN8, plain, Zürich, Z? ??",
     "SQL_ASCII, Zürich, '', Zü 東京"
   })
+  @Tag("long")
   void anEncodingHoldsUpNoElectionWithANameOfItsOwn(
       String encoding, String held, String lacking, String noted) throws Exception {
     this.database = Database.withTables(TestServer.shared(this.release), encoding);

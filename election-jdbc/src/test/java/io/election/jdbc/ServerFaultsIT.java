@@ -70,6 +70,7 @@ class ServerFaultsIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
+  @Tag("long")
   void aServerThatHangsOrIsDownDoesNotHoldACallBeyondItsTimeAndIsUsedAgain(String driver)
       throws Exception {
     use(driver);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The way from an election by ephemeral nodes to ours, node by node, and back. */
-@Tag("faults")
+@Tag("long")
 class BesideSeedIT {
 
   private static final String ROOT = "/soa/master/services";

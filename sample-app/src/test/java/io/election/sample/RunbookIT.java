@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -38,6 +39,7 @@ import org.springframework.security.web.SecurityFilterChain;
     named = "spring.aot.enabled",
     matches = "true",
     disabledReason = "it starts other beans than those of the processed application")
+@Tag("faults")
 class RunbookIT {
 
   private static final Duration LONG = Duration.ofSeconds(60);

@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -44,6 +45,7 @@ import org.springframework.web.client.RestClient;
     named = "spring.aot.enabled",
     matches = "true",
     disabledReason = "it starts other beans than those of the processed application")
+@Tag("faults")
 class SecuredEndpointIT {
 
   private static final Duration LONG = Duration.ofSeconds(60);

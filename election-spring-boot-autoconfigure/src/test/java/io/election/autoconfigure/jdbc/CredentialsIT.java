@@ -9,6 +9,7 @@ import com.zaxxer.hikari.util.Credentials;
 import io.election.autoconfigure.MysqlNode;
 import io.election.support.TestDatabase;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -20,6 +21,7 @@ import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /** The election connects with the credentials of the application's pool. */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("faults")
 class CredentialsIT {
 
   private static final TestDatabase DATABASE = MysqlNode.newDatabase();

@@ -7,9 +7,11 @@ import io.election.support.TestDatabase;
 import io.election.support.TestServer;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.provider.Arguments;
 
+@Tag("faults")
 class MigrationOrderIT extends MigrationOrderContract {
 
   MigrationOrderIT() {

@@ -35,6 +35,7 @@ import org.springframework.context.ApplicationContext;
 
 /** A password in a JDBC URL is neither logged nor shown, in whichever form it is written. */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("faults")
 class SecretsIT {
 
   private static final String SECRET = "Keep1this2to3yourself";

@@ -65,7 +65,7 @@ public final class Benchmarks {
     runToEnd(
         SideBySide.class.getName(),
         "--quick",
-        "--backends=postgresql,pgbouncer",
+        "--backends=pgbouncer",
         "--scenarios=kill",
         "--results=" + path("postgresql"));
   }

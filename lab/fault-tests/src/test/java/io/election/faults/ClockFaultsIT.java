@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -31,6 +32,7 @@ class ClockFaultsIT extends ClockFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_26_daylight_saving_and_time_zones() throws Exception {
     FakeClock clock = FakeClock.create();
     try (TestServer server = TestServer.start(clock, "America/New_York")) {
@@ -99,6 +101,7 @@ class ClockFaultsIT extends ClockFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_56_clock_of_the_database_beyond_what_its_tables_can_hold() throws Exception {
     FakeClock clock = FakeClock.create();
     try (TestServer server = start(clock)) {

@@ -17,6 +17,7 @@ import io.election.support.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,6 +105,7 @@ class ConfigurationFaultsIT extends ConfigurationFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_40_twins_alone_and_the_leading_one_restarted_again_and_again() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     List<Node> nodes =
@@ -142,6 +144,7 @@ class ConfigurationFaultsIT extends ConfigurationFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_42_nodes_have_other_lease_settings() throws Exception {
     Duration long_ = LEASE.multipliedBy(3);
     TestDatabase database = TestDatabase.newDatabase();

@@ -205,6 +205,7 @@ abstract class DatabaseFaultsContract {
 
   /** MySQL hangs on a full disk and checks it once a minute; PostgreSQL ends itself. */
   @Test
+  @Tag("long")
   void fault_20_disk_full() throws Exception {
     try (TestServer small = this.engine.startOnDisk()) {
       TestDatabase own = small.newDatabase();

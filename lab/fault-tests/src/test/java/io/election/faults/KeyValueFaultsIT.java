@@ -86,6 +86,7 @@ class KeyValueFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_59_etcd_is_restored_from_a_snapshot() throws Exception {
     isSetBack(KeyValueStore.ETCD);
   }

@@ -129,6 +129,7 @@ abstract class ListenerContract {
   }
 
   @Test
+  @Tag("long")
   void processesThatEndLoseNoMessageAndNeverOverlap() throws Exception {
     Cluster.run(this.database, Cluster.threeNodes(this::withListener), (cluster, first) -> {
       produce();

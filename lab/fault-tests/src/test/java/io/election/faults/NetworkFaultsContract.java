@@ -128,7 +128,7 @@ abstract class NetworkFaultsContract {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
     TestDatabase database = this.engine.newDatabase();
     try (TcpProxies proxies = new TcpProxies()) {

@@ -72,7 +72,7 @@ class ProcessFaultsIT extends ProcessFaultsContract {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_07_no_memory_and_long_collections(@TempDir Path folder) throws Exception {
     Cluster.run(
         TestDatabase.newDatabase(),
@@ -165,7 +165,7 @@ class ProcessFaultsIT extends ProcessFaultsContract {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_09_listener_or_job_misbehaves() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     List<Node> nodes = Stream.of(

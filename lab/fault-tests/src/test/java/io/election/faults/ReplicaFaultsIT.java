@@ -158,6 +158,7 @@ class ReplicaFaultsIT {
 
   /** MariaDB knows no {@code super_read_only}. */
   @Test
+  @Tag("long")
   void
       fault_55_planned_switch_over_on_mariadb_under_an_account_that_may_write_on_a_read_only_server()
           throws Exception {
@@ -210,6 +211,7 @@ class ReplicaFaultsIT {
    * off from the new primary.
    */
   @Test
+  @Tag("long")
   void fault_53_failover_behind_a_proxy_that_keeps_its_connections(@TempDir Path folder)
       throws Exception {
     Duration lease = Duration.ofSeconds(9);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Our nodes and nodes with hand-written SQL share one table, as in a rolling upgrade. */
-@Tag("faults")
+@Tag("long")
 class RollingUpgradeIT {
 
   /** The hand-written SQL takes over after this time, by the database's clock. */

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Three processes on a server with unusual global settings. */
-@Tag("faults")
+@Tag("long")
 class ServerSettingsIT {
 
   @ParameterizedTest

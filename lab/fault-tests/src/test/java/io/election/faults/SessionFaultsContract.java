@@ -133,6 +133,7 @@ abstract class SessionFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_38_rights_revoked_password_changed_account_locked() throws Exception {
     this.threeNodes.run((cluster, leader) -> {
       TestDatabase database = this.threeNodes.database();

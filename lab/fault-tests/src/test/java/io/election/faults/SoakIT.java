@@ -33,6 +33,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class SoakIT {
 
   @Test
+  @Tag("long")
   void fault_50_random_faults() throws Exception {
     onSql(Engine.MYSQL);
   }

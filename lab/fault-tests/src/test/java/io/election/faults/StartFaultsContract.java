@@ -74,6 +74,7 @@ abstract class StartFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_45_database_host_moves_to_another_address(@TempDir Path folder) throws Exception {
     Path hosts = Files.writeString(folder.resolve("hosts"), "127.0.0.1 localhost database.test\n");
     String[] inOwnNamespace = withFiles(Map.of("/etc/hosts", hosts));
@@ -105,6 +106,7 @@ abstract class StartFaultsContract {
 
   /** The name server is there, and answers nothing: each look-up takes ten seconds or more. */
   @Test
+  @Tag("long")
   void fault_63_name_server_does_not_answer(@TempDir Path folder) throws Exception {
     Path hosts = Files.writeString(folder.resolve("hosts"), "127.0.0.1 localhost\n");
     Random random = ThreadLocalRandom.current(); // the other product's test may run meanwhile
