@@ -73,7 +73,10 @@ abstract class CommitFenceContract extends ServerDatabase {
     assertThat(committed()).isZero();
   }
 
-  /** Once a take-over has been confirmed, nothing of the former term is committed any more. */
+  /**
+   * Once a take-over has been confirmed, nothing of the former term is committed any more. {@code
+   * -Dcommit-fence.races=400} plays more of them.
+   */
   @ParameterizedTest
   @ValueSource(
       ints = {
@@ -82,7 +85,7 @@ abstract class CommitFenceContract extends ServerDatabase {
         Connection.TRANSACTION_SERIALIZABLE
       })
   void noCommitIsLateHoweverItRacesWithATakeOver(int isolation) throws Exception {
-    int rounds = 30;
+    int rounds = Integer.getInteger("commit-fence.races", 30);
     this.worker.setTransactionIsolation(isolation);
     Connection counter = closing(this.database.connect());
     String count = "SELECT COUNT(*) FROM work";

@@ -250,6 +250,36 @@ class PostgresqlServersIT {
     assertNothingIsTaken(restarted, seen);
   }
 
+  /** The row is as it was when the first node led in it, with the stamp of that node. */
+  @Test
+  void aBackupThatIsPutBackMakesNobodyTheLeader() throws Exception {
+    JdbcLeaseStore first = store();
+    Database.led(first, "jobs", "me");
+    LeaseRow atBackup = Database.row(first, "jobs");
+    this.server.stop();
+    PostgresqlServer backup = closing(this.server.startCopy());
+    backup.stop();
+    this.server.start();
+    first.disconnect();
+    assertThat(renews(first, "jobs", 1)).isTrue();
+    JdbcLeaseStore second = store();
+    LeaseRow seen = Database.row(second, "jobs");
+    assertThat(Leases.acquire(second, "jobs", seen, "other", 10_000, 1, "EXPIRED"))
+        .hasValue(2);
+
+    this.server.putBack(backup);
+    first.disconnect();
+    second.disconnect();
+    LeaseRow back = Database.row(first, "jobs");
+    assertThat(back.term()).isEqualTo(1);
+    assertThat(back.own()).isFalse();
+    assertThat(Set.of(atBackup.version(), seen.version(), back.version())).hasSize(3);
+    assertThat(Leases.renew(second, "other", Map.of("jobs", 2L))).isEmpty();
+    assertNothingIsTaken(second, atBackup);
+    assertNothingIsTaken(first, seen);
+    assertThat(Leases.acquire(first, "jobs", back, "me", 10_000, 2, "EXPIRED")).hasValue(3);
+  }
+
   @Test
   void aCopyInAnotherDatabaseOrSchemaIsAnother() throws Exception {
     JdbcLeaseStore store = store();

@@ -93,19 +93,19 @@ enum Engine {
   POSTGRESQL {
     @Override
     TestServer shared() {
-      return TestServer.shared(PostgresqlPrograms.V18);
+      return TestServer.shared(RELEASE);
     }
 
     @Override
     PostgresqlServer startOwn() {
-      return PostgresqlServer.launch(PostgresqlPrograms.V18);
+      return PostgresqlServer.launch(RELEASE);
     }
 
     @Override
     TestServer startOnDisk() {
       Assumptions.assumeTrue(
           "root".equals(System.getProperty("user.name")), "only root can mount a small disk");
-      return PostgresqlServer.startOnDisk(PostgresqlPrograms.V18, 50);
+      return PostgresqlServer.startOnDisk(RELEASE, 50);
     }
 
     @Override
@@ -168,6 +168,9 @@ enum Engine {
       return "&connectTimeout=2&socketTimeout=2";
     }
   };
+
+  private static final PostgresqlPrograms RELEASE =
+      PostgresqlPrograms.valueOf(System.getProperty("faults.postgresql", "V18"));
 
   static Engine of(TestServer server) {
     return server.product() == Product.POSTGRESQL ? POSTGRESQL : MYSQL;

@@ -138,6 +138,14 @@ public final class PostgresqlServer extends TestServer {
     return copy;
   }
 
+  /** Stops this server, and starts it again on the data of another one, which must be stopped. */
+  public void putBack(PostgresqlServer backup) {
+    stop();
+    Shell.run(this.folder, "rm -rf data");
+    backup.copyTo(this);
+    start();
+  }
+
   private void copyTo(PostgresqlServer other) {
     // A running server changes and deletes files meanwhile, of which tar warns.
     Unprivileged.run(
