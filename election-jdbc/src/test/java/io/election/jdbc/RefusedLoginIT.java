@@ -19,12 +19,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A login that the server refuses is not repeated so often that the account is locked. */
 @OnEveryServer
+@Tag("faults")
 class RefusedLoginIT extends ServerDatabase {
 
   private static final AtomicInteger USERS = new AtomicInteger();

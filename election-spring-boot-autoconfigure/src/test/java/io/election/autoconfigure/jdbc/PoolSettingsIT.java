@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +31,7 @@ import org.springframework.jdbc.datasource.UserCredentialsDataSourceAdapter;
 
 /** The election's connections are neither weaker than the pool's, nor other ones. */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("faults")
 class PoolSettingsIT {
 
   private static final String HIKARI = "spring.datasource.hikari.";

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-@Tag("faults")
+@Tag("long")
 class PostgresqlMigrationOrderIT extends MigrationOrderContract {
 
   PostgresqlMigrationOrderIT() {

@@ -64,6 +64,7 @@ class ClockFaultsIT extends ClockFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_27_clock_of_a_node_jumps() throws Exception {
     Map<String, FakeClock> clocks =
         Map.of("a", FakeClock.create(), "b", FakeClock.create(), "c", FakeClock.create());

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class KeyValueFaultsIT {
 
   @Test
+  @Tag("long")
   void fault_48_nodes_on_zookeeper_and_its_members_fail() throws Exception {
     nodesAndMembersFail(KeyValueStore.ZOOKEEPER);
   }

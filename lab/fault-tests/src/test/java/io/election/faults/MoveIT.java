@@ -363,7 +363,7 @@ class MoveIT {
     move("Zookeeper", "Mysql");
   }
 
-  @Tag("faults")
+  @Tag("long")
   @ParameterizedTest
   @CsvSource({"Mysql, Postgresql", "Etcd, Zookeeper", "SeedTable, Mysql"})
   void nodesMoveAndBack(String from, String to) throws Exception {
@@ -525,7 +525,7 @@ class MoveIT {
     assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
   }
 
-  @Tag("faults")
+  @Tag("long")
   @ParameterizedTest
   @ValueSource(strings = {"Mysql", "Zookeeper", "Etcd"})
   void aRecordThatIsMarkedAsMovedIsTakenByNobody(String kind) throws Exception {

@@ -122,6 +122,7 @@ abstract class OperatorFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_47_endpoint_scraped_during_a_partition_and_a_pause_of_the_database() throws Exception {
     this.threeNodes.run((cluster, first) -> {
       List<Long> nanos = new CopyOnWriteArrayList<>();

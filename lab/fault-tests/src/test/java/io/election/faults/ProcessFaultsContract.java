@@ -91,7 +91,7 @@ abstract class ProcessFaultsContract {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_02_leader_is_stopped_while_the_database_is_dead() throws Exception {
     try (TestServer server = this.engine.startOwn()) {
       Cluster.run(server.newDatabase(), (cluster, leader) -> {

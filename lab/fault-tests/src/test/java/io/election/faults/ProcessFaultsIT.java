@@ -52,7 +52,7 @@ class ProcessFaultsIT extends ProcessFaultsContract {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_03_leader_is_paused_for_less_than_its_lease() throws Exception {
     int pauses = 5;
     this.threeNodes.run((cluster, leader) -> {
@@ -100,7 +100,7 @@ class ProcessFaultsIT extends ProcessFaultsContract {
 
   /** Needs cgroups, and takes the carriers of virtual threads on a JVM that has them. */
   @Test
-  @Tag("faults")
+  @Tag("long")
   void fault_08_no_processor(@TempDir Path folder) throws Exception {
     Optional<Path> java = jvmWithVirtualThreads();
     TestDatabase database = TestDatabase.newDatabase();

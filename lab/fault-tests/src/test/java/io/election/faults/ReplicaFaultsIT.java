@@ -118,6 +118,7 @@ class ReplicaFaultsIT {
   }
 
   @Test
+  @Tag("long")
   void fault_32_failover_to_a_server_whose_clock_is_an_hour_ahead() throws Exception {
     // The clock of the replica is a library that makes it slow.
     Duration lease = LEASE.multipliedBy(3);

@@ -146,6 +146,7 @@ abstract class TableFaultsContract {
   }
 
   @Test
+  @Tag("long")
   void fault_54_same_replace_run_twice() throws Exception {
     String replace = this.engine.replace("leader_id, last_active_time", "'nobody', '1970-01-02'");
     this.threeNodes.run((cluster, first) -> {

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
 /** The console in a real browser, with real nodes behind it, which the tests use in turn. */
-@Tag("faults")
+@Tag("long")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ConsoleIT {
 

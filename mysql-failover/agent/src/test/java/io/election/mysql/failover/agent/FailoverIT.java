@@ -564,7 +564,7 @@ class FailoverIT {
    * Before MySQL stops an applier, it waits up to a minute for the rest of a partial transaction.
    */
   @Test
-  @Tag("faults")
+  @Tag("long")
   void aReplicaThatHasReceivedPartOfATransactionJoins() throws Exception {
     awaitSet("a", "b", "c");
     Server source = this.set.get("a");

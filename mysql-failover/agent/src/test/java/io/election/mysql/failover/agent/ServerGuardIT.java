@@ -120,6 +120,7 @@ class ServerGuardIT {
 
   /** The agent died while promoting or demoting the server. */
   @Test
+  @Tag("long")
   void aServerToWhichOnlyAnAdministratorCanWriteEndsToo() throws Exception {
     this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
     this.server.execute("SET GLOBAL read_only = ON");
@@ -160,6 +161,7 @@ class ServerGuardIT {
   }
 
   @Test
+  @Tag("long")
   void aServerThatIsOpenedAgainServesForNoLongerThanItIsToldThen() throws Exception {
     open(LONG_SILENCE);
     this.agent.stateAndServe(in(Duration.ofMinutes(1)));
@@ -171,6 +173,7 @@ class ServerGuardIT {
 
   /** Its guard is still running. */
   @Test
+  @Tag("long")
   void aServerThatIsOpenedAgainServesLongerThanItWasToldBefore() throws Exception {
     open(SILENCE);
     this.server.execute("SET GLOBAL super_read_only = ON");
@@ -180,6 +183,7 @@ class ServerGuardIT {
   }
 
   @Test
+  @Tag("long")
   void theGuardCountsAtOnceWhenAServerIsOpenedAgain() throws Exception {
     open(LONG_SILENCE);
     this.agent.drain();
@@ -234,6 +238,7 @@ class ServerGuardIT {
 
   /** An administrator opens a former source by hand. */
   @Test
+  @Tag("long")
   void theGuardDoesNothingAfterARestartUntilAnAgentOpensTheServer() throws Exception {
     this.agent.openForWrites(1, "a", 0, in(SILENCE));
     awaitEnd();
@@ -265,6 +270,7 @@ class ServerGuardIT {
   }
 
   @Test
+  @Tag("long")
   void anAgentThatWasLateIsHeardAgain() throws Exception {
     this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
     pass(2_500);

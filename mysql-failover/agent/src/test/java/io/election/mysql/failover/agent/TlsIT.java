@@ -197,6 +197,7 @@ class TlsIT {
   }
 
   @Test
+  @Tag("long")
   void aPublicKeyIsTakenIfThatWasAskedFor() throws Exception {
     assertReplicates(properties("off", null), "NO,NO,,YES");
     this.replica.execute("FLUSH PRIVILEGES"); // forgets the passwords that need no key
