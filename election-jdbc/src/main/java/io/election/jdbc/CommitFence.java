@@ -247,7 +247,7 @@ public final class CommitFence {
       throws SQLException {
     return "could not be confirmed %s(%s%s%s)"
         .formatted(
-            SqlError.isLockTrouble(ex) ? "while another node was taking over " : "",
+            SqlError.isLockTrouble(ex) ? "because its entry is locked, as by a take-over " : "",
             SqlError.text(ex),
             SqlError.MISSING_RIGHT.is(ex)
                 ? "; user '%s' needs the use of the schema, and: GRANT SELECT, UPDATE ON %s TO …"
@@ -255,8 +255,10 @@ public final class CommitFence {
                 : "",
             SqlError.isInterrupted(ex)
                 ? ""
-                : "; as.election.%s.commit-fence=false switches this check off"
-                    .formatted(dialect.shortName()));
+                : SqlError.MISSING_TABLE.is(ex)
+                    ? "; create it again, as the logs of followers say"
+                    : "; as.election.%s.commit-fence=false switches this check off"
+                        .formatted(dialect.shortName()));
   }
 
   private FenceLock lock(Connection connection, Dialect dialect) {

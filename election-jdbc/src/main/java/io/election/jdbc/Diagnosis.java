@@ -60,7 +60,7 @@ final class Diagnosis {
     Dialect dialect = database.dialect();
     String where = database.location();
     if (SqlError.MISSING_TABLE.is(ex)) {
-      return "A table is missing in %s (%s). No node can lead until it is restored. Run:\n%s"
+      return "A table is missing in %s (%s). No node can lead until it is there again. Unless all are gone and the next call makes them, run:\n%s"
           .formatted(where, text(ex), dialect.ddl().all());
     }
     if (SqlError.MISSING_COLUMN.is(ex)) {

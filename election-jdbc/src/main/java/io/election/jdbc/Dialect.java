@@ -154,11 +154,7 @@ interface Dialect extends Statements.Words {
     return List.of();
   }
 
-  /**
-   * Describes a record that the server returned for an election although its name differs.
-   *
-   * @param name its name in print
-   */
+  /** Describes a record that the server returned for an election although its name differs. */
   default String stray(String found, String name, Set<String> serviceIds) {
     return "leader_election has the record '%s' for one of the elections %s"
         .formatted(name, serviceIds);

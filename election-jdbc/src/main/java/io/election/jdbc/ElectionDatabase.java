@@ -164,11 +164,14 @@ public final class ElectionDatabase {
 
   /** Learns the schema. Where sessions choose it, it stays so: live ones would use another. */
   synchronized void learnSchema(String schema) {
-    if (!this.dialect.keepsSettings() && this.schema != null && !schema.equals(this.schema)) {
-      throw new ElectionSetupException(
-          "The tables of the election in %s were in %s, and new connections look for them in %s."
-              .formatted(location(), this.schema, schema),
-          "Undo what has changed (the URL, the user's settings, the schemas), or start all nodes again, none before all have stopped.");
+    if (!this.dialect.keepsSettings() && !schema.equals(this.schema)) {
+      if (this.schema != null) {
+        throw new ElectionSetupException(
+            "The tables of the election in %s were in %s, and new connections look for them in %s."
+                .formatted(location(), this.schema, schema),
+            "Undo what has changed (the URL, the user's settings, the schemas), or start all nodes again, none before all have stopped.");
+      }
+      log.info("the election uses the tables in schema {} of {}", schema, location());
     }
     this.schema = schema;
   }

@@ -141,12 +141,15 @@ public record JdbcUrl(String text) {
     if (!any.matches() || any.group(2).toLowerCase(Locale.ROOT).contains("type=")) {
       return List.of(this);
     }
-    // Which kind of server the driver looks for is left out: which one accepts writes is asked.
-    String rest = any.group(3).replaceAll("(?<=[?&])targetServerType=[^&]*&?", "");
     return HOST.matcher(any.group(2))
         .results()
-        .map((host) -> new JdbcUrl(any.group(1) + "//" + host.group().strip() + rest))
+        .map((host) -> new JdbcUrl(any.group(1) + "//" + host.group().strip() + any.group(3)))
         .toList();
+  }
+
+  /** For the driver: without the kind of server to look for. Which one accepts writes is asked. */
+  String ofAnyServer() {
+    return this.text.replaceAll("(?<=[?&])targetServerType=[^&]*&?", "");
   }
 
   private String scheme() {

@@ -167,7 +167,21 @@ record LeaseTables(
   }
 
   private void check(Table table, List<String> primaryKey, List<Expected> expected, String ddl) {
-    List<String> faults = faults(table, primaryKey);
+    List<String> faults = new ArrayList<>();
+    if (!table.type().equals("BASE TABLE")) {
+      faults.add("it is a " + table.type());
+    } else {
+      if (!table.engine().equals(this.dialect.engine())) {
+        faults.add("its engine is " + table.engine() + ", not " + this.dialect.engine());
+      }
+      if (table.primaryKey().isEmpty()) {
+        faults.add("it has no primary key; add one by ALTER TABLE %s ADD PRIMARY KEY (%s)"
+            .formatted(table.name(), String.join(", ", primaryKey)));
+      } else if (!table.primaryKey().equals(primaryKey)) {
+        faults.add("its primary key is (%s), not (%s)"
+            .formatted(String.join(", ", table.primaryKey()), String.join(", ", primaryKey)));
+      }
+    }
     boolean isUpgraded = !toUpgrade().isEmpty();
     expected.forEach((column) -> column.compare(table, isUpgraded, faults));
     table.columns().stream()
@@ -185,24 +199,5 @@ record LeaseTables(
           Expected is:
           %s;""".formatted(table.name(), table.name(), ddl));
     }
-  }
-
-  private List<String> faults(Table table, List<String> primaryKey) {
-    List<String> faults = new ArrayList<>();
-    if (!table.type().equals("BASE TABLE")) {
-      faults.add("it is a " + table.type());
-    } else {
-      if (!table.engine().equals(this.dialect.engine())) {
-        faults.add("its engine is " + table.engine() + ", not " + this.dialect.engine());
-      }
-      if (table.primaryKey().isEmpty()) {
-        faults.add("it has no primary key; add one by ALTER TABLE %s ADD PRIMARY KEY (%s)"
-            .formatted(table.name(), String.join(", ", primaryKey)));
-      } else if (!table.primaryKey().equals(primaryKey)) {
-        faults.add("its primary key is (%s), not (%s)"
-            .formatted(String.join(", ", table.primaryKey()), String.join(", ", primaryKey)));
-      }
-    }
-    return faults;
   }
 }

@@ -56,7 +56,7 @@ enum PostgresqlDialect implements Dialect {
               AND relname = 'leader_election' AND nspname !~ '^pg_')
       SELECT chosen, string_agg(schema, ', ' ORDER BY schema) FILTER (WHERE rival),
           string_agg(schema, ', ' ORDER BY schema) FILTER (
-              WHERE NOT rival AND current_setting('search_path') LIKE '%,%')
+              WHERE NOT rival AND (NOT ? OR current_setting('search_path') LIKE '%,%'))
       FROM (SELECT (SELECT schema FROM path LEFT JOIN found USING (schema)
           ORDER BY found.schema IS NULL, place LIMIT 1) AS chosen) c
       LEFT JOIN found ON schema <> chosen GROUP BY chosen
@@ -183,8 +183,9 @@ enum PostgresqlDialect implements Dialect {
     session.commit = COMMIT;
     session.locally = locally(version, restSeconds, path(session.searchPath));
     boolean named = session.searchPath != null && !session.searchPath.isEmpty();
-    String schema =
-        session.query(SCHEMA, (row) -> schema(row, where, warning), named).get(0);
+    String schema = session
+        .query(SCHEMA, (row) -> schema(row, where, warning), named, named)
+        .get(0);
     // Otherwise the temporary tables of the session come first.
     session.locally =
         locally(version, restSeconds, "quote_ident(%s) || ', pg_temp'".formatted(literal(schema)));
@@ -399,8 +400,8 @@ enum PostgresqlDialect implements Dialect {
         "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout, also of the database.";
       case "25P03" ->
         "%s ended a transaction of this node, which was held up in it for two renew intervals (%s). The next call opens another connection.";
-      case "57P01", "57P02" ->
-        "The connection to %s was ended by a shutdown or crash of the server, or by an administrator (%s). The next call opens another.";
+      case "57P01", "57P02", "57P05" ->
+        "The connection to %s was ended by a shutdown or crash of the server, an administrator, or idle_session_timeout (%s). The next call opens another.";
       case "57P03" ->
         "%s is starting, shutting down or recovering (%s). The next call tries again.";
       default -> null;

@@ -165,9 +165,7 @@ public final class UnpooledConnections {
     String timeout = dialect.driverTimeout(timeoutMillis);
     properties.setProperty("connectTimeout", timeout);
     properties.setProperty("socketTimeout", timeout);
-    if (!url.text().equals(login.url())) {
-      properties.remove("targetServerType"); // as in the URL that was split
-    }
+    properties.remove("targetServerType"); // as in the URL
     Map.Entry<String, String> label = dialect.driverLabel();
     if (url.parameter(label.getKey()) == null && !properties.containsKey(label.getKey())) {
       properties.setProperty(label.getKey(), label.getValue());
@@ -181,7 +179,7 @@ public final class UnpooledConnections {
     Driver driver = login.driver();
     Connection connection;
     try {
-      connection = driver != null ? driver.connect(url.text(), properties) : null;
+      connection = driver != null ? driver.connect(url.ofAnyServer(), properties) : null;
     } catch (SQLException ex) {
       throw ex.getErrorCode() == 0 && repeatsSecrets(ex, login) ? withoutSecrets(ex) : ex;
     } catch (RuntimeException ex) {

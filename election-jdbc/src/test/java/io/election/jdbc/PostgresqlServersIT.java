@@ -328,6 +328,13 @@ class PostgresqlServersIT {
         .isFalse();
   }
 
+  /** A URL for reading looks for standbys. The election asks which server it got. */
+  @Test
+  void whichKindOfServerTheUrlLooksForDoesNotCount() throws Exception {
+    String url = "%s&targetServerType=secondary".formatted(this.database.jdbcUrl());
+    Database.led(unpooled(url, Map.of("targetServerType", "secondary")), "jobs", "me");
+  }
+
   /** The driver then names its statements at once, and other clients get its sessions. */
   @ParameterizedTest
   @ValueSource(strings = {"prepareThreshold=1", "preferQueryMode=extendedCacheEverything"})

@@ -411,15 +411,27 @@ class PostgresqlSettingsIT {
         .isEqualTo("0");
   }
 
-  @Test
-  void theTablesOfAnotherUsersSchemaAreTold() throws Exception {
-    this.database.execute("CREATE SCHEMA other", "CREATE TABLE other.leader_election ()");
-    this.store = store(this.database.username(), SchemaMode.MIGRATE);
+  /** Unless the URL names the schema: then somebody has decided it for all nodes. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\"$user\", public", "public"})
+  void theTablesOfAnotherUsersSchemaAreTold(String path) throws Exception {
+    String user = this.database.username();
+    this.database.execute(
+        "CREATE SCHEMA other",
+        "CREATE TABLE other.leader_election ()",
+        "ALTER ROLE %s SET search_path = %s".formatted(user, path));
+    this.store = store(user, SchemaMode.MIGRATE);
 
     assertThat(Database.logged(ElectionDatabase.class, Level.WARN, this.store::ensureTables))
         .singleElement()
         .asString()
         .contains("have tables of the election (other)", "This node uses public");
+    try (JdbcLeaseStore named = named(user, "&currentSchema=public", SchemaMode.VALIDATE)) {
+      assertThat(Database.logged(ElectionDatabase.class, Level.INFO, named::ensureTables))
+          .singleElement()
+          .asString()
+          .startsWith("the election uses the tables in schema public of ");
+    }
   }
 
   /** PostgreSQL warns with each write of the nearing wraparound of its transaction ids. */

@@ -26,7 +26,7 @@ public record StoreProblem(boolean silent, String text) {
     if (health.silence().compareTo(lease) > 0) {
       return Optional.of(new StoreProblem(
           true,
-          "No answer from %s for %s s. %s"
+          "No call to %s has succeeded for %s s. %s"
               .formatted(
                   name,
                   health.silence().toSeconds(),

@@ -67,7 +67,7 @@ class ElectionHealthIT {
       patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
       assertThat(health(context).getDetails().get("problem").toString())
-          .contains("No answer from the store for ", "missing in ")
+          .contains("No call to the store has succeeded for ", "missing in ")
           .doesNotContain(this.database.password() + "@");
       assertThat(endpoint(context, true))
           .containsEntry("healthy", false)
