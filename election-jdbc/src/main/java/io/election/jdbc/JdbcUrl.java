@@ -66,17 +66,6 @@ public record JdbcUrl(String text) {
   }
 
   /**
-   * Returns what decides where connections lead, for comparisons and not for messages: the URL
-   * without its scheme and the credentials before an at sign. Its parameters count, since they may
-   * choose the server.
-   *
-   * @return hosts, ports, database and parameters, which may be secret
-   */
-  public String target() {
-    return this.text.replaceFirst("//[^/]*@", "//").replaceFirst("^jdbc:[^/]*//", "");
-  }
-
-  /**
    * Names hosts, ports and database, for messages: {@code host:3306/db} for {@code
    * jdbc:mysql://user:secret@host:3306/db?password=…}. Shows only the parts of the URL that are
    * known to hold no secret. If they cannot be distinguished, no part of the URL is shown.

@@ -194,7 +194,7 @@ record LeaseTables(
           "The table %s has another shape: %s. Found the columns %s."
               .formatted(table.name(), String.join("; ", faults), table.describe()),
           """
-          If it belongs to something else, let the election use another database of the server. If nothing uses it, rename it and start again:
+          If it belongs to something else, let the election use another database or schema of the server. If nothing uses it, rename it and start again:
           ALTER TABLE %s RENAME TO %s_old;
           Expected is:
           %s;""".formatted(table.name(), table.name(), ddl));

@@ -59,7 +59,6 @@ interface MysqlTables extends Dialect {
       return "leader_election has the record '%s', which ends with a blank. Run: DELETE FROM leader_election WHERE service_id = '%s';"
           .formatted(name, name.replace("\\", "\\\\").replace("'", "''"));
     }
-    // A driver sends a question mark for what it cannot express.
     UnaryOperator<String> sent = (text) -> text.replaceAll("(?:[^\\p{ASCII}]|\\?)+", "?");
     return serviceIds.stream().map(sent).anyMatch(sent.apply(found)::equals)
         ? "The connection sends '%s' for one of the elections %s, because its character set cannot express that name: remove characterEncoding from the URL and the pool's settings, or set it to UTF-8"

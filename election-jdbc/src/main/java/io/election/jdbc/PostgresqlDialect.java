@@ -49,14 +49,15 @@ enum PostgresqlDialect implements Dialect {
       WITH path AS (
           SELECT schema, place FROM unnest(current_schemas(false)) WITH ORDINALITY s (schema, place)
           WHERE schema !~ '^pg_'), found AS (
-          SELECT nspname AS schema, has_schema_privilege(n.oid, 'USAGE')
-              AND has_any_column_privilege(c.oid, 'UPDATE')
-              AND (NOT ? OR nspname IN (SELECT schema FROM path)) AS rival
+          SELECT nspname AS schema, NOT ? OR nspname IN (SELECT schema FROM path) AS mine,
+              has_schema_privilege(n.oid, 'USAGE')
+                  AND has_any_column_privilege(c.oid, 'UPDATE') AS usable
           FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
               AND relname = 'leader_election' AND nspname !~ '^pg_')
-      SELECT chosen, string_agg(schema, ', ' ORDER BY schema) FILTER (WHERE rival),
+      SELECT chosen, string_agg(schema, ', ' ORDER BY schema) FILTER (WHERE mine AND usable),
           string_agg(schema, ', ' ORDER BY schema) FILTER (
-              WHERE NOT rival AND (NOT ? OR current_setting('search_path') LIKE '%,%'))
+              WHERE NOT (mine AND usable)
+                  AND (NOT ? OR usable OR current_setting('search_path') LIKE '%,%'))
       FROM (SELECT (SELECT schema FROM path LEFT JOIN found USING (schema)
           ORDER BY found.schema IS NULL, place LIMIT 1) AS chosen) c
       LEFT JOIN found ON schema <> chosen GROUP BY chosen
@@ -137,16 +138,19 @@ enum PostgresqlDialect implements Dialect {
   /**
    * Replicas and copies share the system identifier. After a promotion the control file names the
    * old timeline for a while, other than the position in the log; a standby has none. A server that
-   * went back to a backup was started again. A subquery, so that it is evaluated once a statement.
+   * went back to a backup was started again. Aurora has one storage, and may show no position. A
+   * subquery, so that it is evaluated once a statement.
    */
   @Override
   public String source() {
     return """
         (SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE
             (SELECT system_identifier FROM pg_control_system()) || '.'
-            || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '.'
+            || CASE WHEN current_setting('rds.extensions', true) LIKE '%aurora_stat_utils%'
+                THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END || '.'
             || EXTRACT(EPOCH FROM pg_postmaster_start_time()) || '/'
-            || current_database() || '.' || current_schema() END)\
+            || (SELECT oid FROM pg_database WHERE datname = current_database())
+            || '.' || current_schema() END)\
         """;
   }
 
@@ -182,7 +186,7 @@ enum PostgresqlDialect implements Dialect {
         .get(0);
     session.commit = COMMIT;
     session.locally = locally(version, restSeconds, path(session.searchPath));
-    boolean named = session.searchPath != null && !session.searchPath.isEmpty();
+    boolean named = !"".equals(session.searchPath);
     String schema = session
         .query(SCHEMA, (row) -> schema(row, where, warning), named, named)
         .get(0);
@@ -396,6 +400,10 @@ enum PostgresqlDialect implements Dialect {
   public @Nullable String explain(String error, String where, String text, String retry) {
     String advice = switch (error) {
       case "42501" -> denied(text);
+      case "08P01" ->
+        text.matches(".*(startup parameter|transaction blocks).*")
+            ? "A pooler before %s refuses the election (%s). PgBouncer needs pool_mode=transaction or session, and in ignore_startup_parameters what is named here: search_path is the URL's currentSchema."
+            : null;
       case "57014", "25P04" ->
         "%s ended a statement or transaction (%s). If no administrator did, give the user time: ALTER ROLE … SET statement_timeout = 0; likewise transaction_timeout, also of the database.";
       case "25P03" ->

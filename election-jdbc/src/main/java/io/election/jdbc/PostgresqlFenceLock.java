@@ -25,6 +25,13 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
     String select = "SELECT leader_id, ended_at IS NULL FROM %s WHERE service_id = %s AND term = %s"
         .formatted(this.history, this.dialect.literal(serviceId), term);
     try (Statement statement = this.dialect.statement(this.connection)) {
+      // The driver's word does not bind the server: readOnlyMode=ignore, SET TRANSACTION READ
+      // WRITE.
+      if (this.connection.isReadOnly() && texts("""
+          SELECT concat(current_setting('transaction_read_only'), pg_current_xact_id_if_assigned())
+          """).contains("on")) {
+        return unlocked(statement, select, TRANSACTION);
+      }
       try {
         statement.execute("""
             SAVEPOINT %1$s;
@@ -81,7 +88,7 @@ record PostgresqlFenceLock(Dialect dialect, Connection connection, String histor
     // Not every product that speaks the protocol knows when it was started.
     if (!usable.isEmpty()
         && source.contains(texts(
-                "SELECT '.' || EXTRACT(EPOCH FROM pg_postmaster_start_time()) || '/' || current_database() || '.'")
+                "SELECT '.' || EXTRACT(EPOCH FROM pg_postmaster_start_time()) || '/' || oid || '.' FROM pg_database WHERE datname = current_database()")
             .get(0))) {
       return true;
     }

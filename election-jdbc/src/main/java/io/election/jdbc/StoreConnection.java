@@ -131,7 +131,7 @@ final class StoreConnection {
     Statements.Facts before = this.last;
     if (before != null && !before.source().equals(now.source())) {
       log.warn(
-          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was not a failover, both servers may accept writes, and each would have its own leader",
+          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was no failover or restart, both servers may accept writes, and each would have its own leader",
           now.host(),
           now.source(),
           before.host(),

@@ -159,8 +159,7 @@ public final class UnpooledConnections {
       throws SQLException {
     Properties properties = new Properties();
     properties.putAll(login.settings().driverProperties());
-    // A driver may bound the handshake only by socketTimeout. The values in the URL may take
-    // precedence.
+    // A driver may bound the handshake only by socketTimeout. Values in the URL may win.
     Dialect dialect = ElectionDatabase.dialectOfUrl(url.text());
     String timeout = dialect.driverTimeout(timeoutMillis);
     properties.setProperty("connectTimeout", timeout);

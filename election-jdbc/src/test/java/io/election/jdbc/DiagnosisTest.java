@@ -71,7 +71,10 @@ class DiagnosisTest {
         "25006; cannot execute LISTEN during recovery; is read-only (",
         "0A000; cannot set transaction read-write mode during recovery; is read-only (",
         "0A000; cached plan must not change result type; : SQL state 0A000: cached plan",
-        "57P05; terminating connection due to idle-session timeout; : SQL state 57P05: terminating"
+        "57P05; terminating connection due to idle-session timeout; or idle_session_timeout (",
+        "08P01; unsupported startup parameter: search_path; in ignore_startup_parameters what is named here",
+        "08P01; transaction blocks not allowed in statement pooling mode; pool_mode=transaction",
+        "57P04; database was dropped; : SQL state 57P04: database"
       })
   void whatPostgresqlSaysIsExplained(String state, String text, String told) {
     SQLException failure = new SQLException("FATAL: " + text, state);

@@ -120,16 +120,6 @@ class JdbcUrlTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "jdbc:mysql://me:secret@host/app?x=1, host/app?x=1",
-    "'jdbc:mariadb:sequential://a:1,b:2/app', 'a:1,b:2/app'",
-    "jdbc:mysql:///app?cloudSqlInstance=a, /app?cloudSqlInstance=a"
-  })
-  void aTargetHasTheParametersAndNoLogin(String url, String target) {
-    assertThat(new JdbcUrl(url).target()).isEqualTo(target);
-  }
-
-  @ParameterizedTest
   @CsvSource(
       delimiter = '|',
       value = {

@@ -71,6 +71,16 @@ class PostgresqlCommitFenceIT extends CommitFenceContract {
     commit();
   }
 
+  @Test
+  void whatTheDriverTakesForReadOnlyIsFencedIfTheServerDoesNot() throws Exception {
+    this.worker.setReadOnly(true);
+    execute("SET TRANSACTION READ WRITE");
+    work();
+    assertThat(takeOver()).isPresent();
+    assertRefused("has ended");
+    assertThat(committed()).isZero();
+  }
+
   /** The server allows that, other than MySQL. */
   @Test
   void aTransactionThatBecomesReadOnlyAfterItsWritesIsRefused() throws Exception {

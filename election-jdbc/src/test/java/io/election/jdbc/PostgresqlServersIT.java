@@ -280,6 +280,23 @@ class PostgresqlServersIT {
     assertThat(Leases.acquire(first, "jobs", back, "me", 10_000, 2, "EXPIRED")).hasValue(3);
   }
 
+  /** Aurora, which this setting tells, shows no position in its log unless that is a logical one. */
+  @Test
+  void aServerThatShowsNoPositionInItsLogIsKnownByItsStart() throws Exception {
+    this.database.execute("ALTER DATABASE %s SET rds.extensions = 'aurora_stat_utils, plpgsql'"
+        .formatted(this.database.name()));
+    JdbcLeaseStore store = store();
+    Database.led(store, "jobs", "me");
+    String id = this.server.query("SELECT system_identifier FROM pg_control_system()");
+    LeaseRow seen = Database.row(store, "jobs");
+    assertThat(LeaseRows.Version.of(seen).source()).startsWith(id + "..");
+    this.server.stop();
+    this.server.start();
+    store.disconnect();
+    assertThat(Database.row(store, "jobs").own()).isFalse();
+    assertThat(renews(store, "jobs", 1)).isTrue();
+  }
+
   @Test
   void aCopyInAnotherDatabaseOrSchemaIsAnother() throws Exception {
     JdbcLeaseStore store = store();
@@ -301,7 +318,14 @@ class PostgresqlServersIT {
       LeaseRow copied = Database.row(ofCopy, "jobs");
       assertThat(copied.version()).isNotEqualTo(seen.version());
       assertNothingIsTaken(ofCopy, seen);
+      ofCopy.disconnect();
     }
+    String name = this.database.name();
+    this.server.execute("DROP DATABASE %s WITH (FORCE)".formatted(name));
+    this.server.execute("ALTER DATABASE copy RENAME TO " + name);
+    LeaseRow renamed = Database.row(store, "jobs");
+    assertThat(renamed.version()).isNotEqualTo(seen.version());
+    assertThat(renamed.own()).isFalse();
   }
 
   @ParameterizedTest

@@ -434,6 +434,22 @@ class PostgresqlSettingsIT {
     }
   }
 
+  /** Nodes that name none, or another one, may lead in those. */
+  @Test
+  void theTablesThatTheUserCouldUseInOtherSchemasAreToldThoughTheUrlNamesOne() throws Exception {
+    String user = this.database.username();
+    this.database.execute(
+        "CREATE SCHEMA other", "CREATE TABLE other.leader_election (service_id text)");
+    this.database.execute(
+        "GRANT USAGE ON SCHEMA other TO " + user,
+        "GRANT UPDATE ON other.leader_election TO " + user);
+    this.store = named(user, "&currentSchema=public", SchemaMode.MIGRATE);
+    assertThat(Database.logged(ElectionDatabase.class, Level.WARN, this.store::ensureTables))
+        .singleElement()
+        .asString()
+        .contains("have tables of the election (other)", "This node uses public");
+  }
+
   /** PostgreSQL warns with each write of the nearing wraparound of its transaction ids. */
   @Test
   void aWarningThatIsNotOfTheCommitIsNoReasonToDoubtAWrite() throws Exception {

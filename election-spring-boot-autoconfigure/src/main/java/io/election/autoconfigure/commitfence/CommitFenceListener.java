@@ -1,13 +1,11 @@
 package io.election.autoconfigure.commitfence;
 
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
@@ -99,7 +97,7 @@ final class CommitFenceListener implements TransactionExecutionListener {
       return;
     }
     Connection jdbc = holder.getConnection();
-    if (transaction.isReadOnly() && isReadOnly(jdbc)) {
+    if (transaction.isReadOnly() && FencedConnections.isReadOnly(jdbc)) {
       return; // it has nothing to commit
     }
     calls.connections().hold(this.manager, jdbc, terms, this.shared, this.keepsConnection.get());
@@ -143,17 +141,5 @@ final class CommitFenceListener implements TransactionExecutionListener {
     return this.dataSource != null
         ? TransactionSynchronizationManager.getResource(this.dataSource)
         : null;
-  }
-
-  /**
-   * Whether the connection is read-only. A transaction that its manager treats as read-only need
-   * not be read-only on the server.
-   */
-  private static boolean isReadOnly(Connection connection) {
-    try {
-      return connection.isReadOnly();
-    } catch (SQLException ex) {
-      throw new DataAccessResourceFailureException("Commit fence", ex);
-    }
   }
 }

@@ -13,6 +13,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.boot.jdbc.DatabaseDriver;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
@@ -87,6 +88,21 @@ final class FencedConnections {
     }
   }
 
+  /**
+   * Whether a connection cannot write, by its driver. A transaction that its manager treats as
+   * read-only need not be so on the server, and what the driver of PostgreSQL says does not bind the
+   * server: there the fence asks it.
+   */
+  static boolean isReadOnly(Connection jdbc) {
+    try {
+      return jdbc.isReadOnly()
+          && DatabaseDriver.fromProductName(jdbc.getMetaData().getDatabaseProductName())
+              != DatabaseDriver.POSTGRESQL;
+    } catch (SQLException ex) {
+      throw translated(ex);
+    }
+  }
+
   Optional<FencedDatabase> concerned(
       String manager, Connection jdbc, Terms terms, Supplier<Optional<FencedDatabase>> shared)
       throws SQLException {
@@ -99,7 +115,7 @@ final class FencedConnections {
     }
     String message = concerned != null
         ? "leader-only transactions of %s are fenced: they commit only in the term in which they began"
-        : "leader-only transactions of %s are not fenced: they are not on the election's database, or their user may not SELECT and UPDATE leader_election_history there";
+        : "leader-only transactions of %s are not fenced: they are not on the election's database, or their user does not see leader_election_history there";
     if (this.logged.add(message + manager)) {
       log.info(message.formatted(manager));
     }

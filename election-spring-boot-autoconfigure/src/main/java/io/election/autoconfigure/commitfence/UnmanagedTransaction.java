@@ -49,7 +49,7 @@ final class UnmanagedTransaction extends Terms implements TransactionSynchroniza
 
   private void fence(DataSource dataSource, Connection jdbc, boolean readOnly) {
     try {
-      if (readOnly && jdbc.isReadOnly()) {
+      if (readOnly && FencedConnections.isReadOnly(jdbc)) {
         return;
       }
       Supplier<Optional<FencedDatabase>> shared = () -> this.connections.shared(dataSource);

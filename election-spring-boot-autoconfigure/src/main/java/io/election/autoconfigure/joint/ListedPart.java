@@ -109,7 +109,7 @@ record ListedPart(String name, Kind kind, String beanName) {
     if (parts.stream().noneMatch((part) -> part.kind() == Kind.STORE)) {
       throw invalid(
           names,
-          "none of its parts keeps a lease; add Mysql, Zookeeper, Etcd, or a store of your own");
+          "none of its parts keeps a lease; add Mysql, Postgresql, Zookeeper, Etcd, or a store of your own");
     }
     return parts;
   }

@@ -130,7 +130,7 @@ public record ElectionProperties(
 
     /** How to prepare the tables at start-up. */
     public enum SchemaMode {
-      /** Create or upgrade the tables with Flyway, apart from the application's own migrations. */
+      /** Create or upgrade the tables (on MySQL with Flyway), apart from the application's own migrations. */
       MIGRATE,
       /** Check the tables without changing them. */
       VALIDATE,

@@ -264,9 +264,24 @@ class CommitFenceIT {
         "spring.datasource.hikari.maximum-pool-size=1");
   }
 
+  /** The driver of PostgreSQL takes a transaction for read-only that the server does not. */
   @Test
-  void whatIsNotLeaderWorkOrOnlyReadsIsLeftAlone() {
-    Node node = shared(JdbcApplication.class, TestServer.shared());
+  void whatTheServerLetsWriteIsFencedWhateverTheDriverSays() {
+    Node node = shared(JdbcApplication.class, TestServer.shared(PostgresqlPrograms.V18));
+    TransactionTemplate reading = node.transaction();
+    reading.setReadOnly(true);
+    assertLost(() -> node.call(() -> reading.executeWithoutResult((status) -> {
+      node.jdbc().execute("SET TRANSACTION READ WRITE");
+      node.insert(1);
+      node.takeOver();
+    })));
+    assertThat(node.ids()).isNull();
+  }
+
+  @ParameterizedTest(autoCloseArguments = false)
+  @MethodSource("servers")
+  void whatIsNotLeaderWorkOrOnlyReadsIsLeftAlone(TestServer server) {
+    Node node = shared(JdbcApplication.class, server);
     TransactionTemplate reading = node.transaction();
     reading.setReadOnly(true);
     node.call(() -> reading.executeWithoutResult((status) -> {

@@ -161,13 +161,15 @@ class FencedCallsTest {
   /** One of the connections that its thread shows. */
   @ParameterizedTest
   @CsvSource({
-    "orders, true, true, false, nothing",
-    "orders, true, false, false, asked",
-    "orders, false, false, true, told",
-    "billing, false, false, true, asked"
+    "orders, MySQL, true, true, false, nothing",
+    "orders, PostgreSQL, true, true, false, asked",
+    "orders, MySQL, true, false, false, asked",
+    "orders, MySQL, false, false, true, told",
+    "billing, MySQL, false, false, true, asked"
   })
   void aConnectionOfSuchATransactionIsCheckedUnlessItOnlyReads(
       String database,
+      String product,
       boolean readOnly,
       boolean connectionIsReadOnly,
       boolean autoCommit,
@@ -175,6 +177,7 @@ class FencedCallsTest {
       CapturedOutput output)
       throws SQLException {
     Connection connection = mock(RETURNS_DEEP_STUBS);
+    when(connection.getMetaData().getDatabaseProductName()).thenReturn(product);
     when(connection.isReadOnly()).thenReturn(connectionIsReadOnly);
     when(connection.getAutoCommit()).thenReturn(autoCommit);
     UnmanagedTransaction terms = new UnmanagedTransaction(this.calls.connections(), "manager");

@@ -472,7 +472,7 @@ class JointElectionTest {
             .withBean("legacyElection", ElectionService.class, () -> this.legacy)))
         .contains(
             "as.election.algorithm is 'ManualAllocation, legacyElection'",
-            "none of its parts keeps a lease; add Mysql, Zookeeper, Etcd");
+            "none of its parts keeps a lease; add Mysql, Postgresql, Zookeeper, Etcd");
   }
 
   @Test

@@ -61,7 +61,11 @@ public final class Benchmarks {
     microbenchmark("LeadershipBenchmark", shortly);
     runToEnd(Storm.class.getName(), "--quick", "--results=" + path("storm"));
     runToEnd(
-        SideBySide.class.getName(), "--quick", "--loads=", "--results=" + path("side-by-side"));
+        SideBySide.class.getName(),
+        "--quick",
+        "--scenarios=kill",
+        "--loads=",
+        "--results=" + path("side-by-side"));
     runToEnd(
         SideBySide.class.getName(),
         "--quick",
