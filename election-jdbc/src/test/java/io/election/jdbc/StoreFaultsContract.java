@@ -309,7 +309,7 @@ abstract class StoreFaultsContract extends ServerDatabase {
         () -> renew(row),
         "A table is missing in 127.0.0.1:",
         isPostgresql() ? "\"leader_election\" does not exist" : "leader_election' doesn't exist",
-        "Run:\nCREATE TABLE %sleader_election (".formatted(in),
+        "run:\nCREATE TABLE %sleader_election (".formatted(in),
         "CREATE TABLE %sleader_election_history (".formatted(in));
 
     this.database.execute(
