@@ -119,6 +119,13 @@ record Preconditions(Map<String, String> variables, List<String> problems) {
           FROM information_schema.plugins
           WHERE plugin_name = 'mysqlx' AND plugin_status = 'ACTIVE'
           UNION ALL
+          SELECT 'the guard sees no locks: performance_schema=ON in my.cnf, setup_instruments with wait/lock/metadata/sql/mdl and setup_consumers with global_instrumentation enabled'
+          FROM DUAL WHERE 2 > (SELECT COUNT(*) FROM (
+              SELECT enabled FROM performance_schema.setup_instruments
+              WHERE name = 'wait/lock/metadata/sql/mdl'
+              UNION ALL SELECT enabled FROM performance_schema.setup_consumers
+              WHERE name = 'global_instrumentation') AS seen WHERE enabled = 'YES')
+          UNION ALL
           SELECT CONCAT('the agent''s user ', %2$s, ' lacks ',
               GROUP_CONCAT(needed ORDER BY needed SEPARATOR ', '), ': GRANT ',
               GROUP_CONCAT(needed ORDER BY needed SEPARATOR ', '), ' ON *.* TO ', %2$s)

@@ -244,6 +244,15 @@ class FailoverIT {
         .isEqualTo("event_scheduler is OFF: set it to ON; sync_binlog is 0: set it to 1");
     this.set.get("c").execute("SET GLOBAL sync_binlog = 1", "SET GLOBAL event_scheduler = ON");
     awaitSet("a", "b", "c");
+    for (String seen : List.of(
+        "setup_instruments SET enabled = '%s' WHERE name = 'wait/lock/metadata/sql/mdl'",
+        "setup_consumers SET enabled = '%s' WHERE name = 'global_instrumentation'")) {
+      String update = "UPDATE performance_schema." + seen;
+      this.set.get("c").execute(update.formatted("NO"));
+      patiently().until(() -> status("c").reason().startsWith("the guard sees no locks"));
+      this.set.get("c").execute(update.formatted("YES"));
+      awaitSet("a", "b", "c");
+    }
 
     // The guard of the source stands still.
     Server server = this.set.get("a");
