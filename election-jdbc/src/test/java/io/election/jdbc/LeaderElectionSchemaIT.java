@@ -119,7 +119,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void completeTablesAreLeftAloneWithoutFlyway() throws Exception {
     this.database.withTables();
 
@@ -170,7 +169,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void aColumnDroppedAfterAnUpgradeIsNotMadeAgainEither() throws Exception {
     this.database.execute(HAND_MADE);
     migrate();
@@ -392,7 +390,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void aTableDroppedLaterIsNotMadeAgain() throws Exception {
     migrate();
     this.database.execute("DROP TABLE leader_election");
@@ -411,7 +408,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void validateRefusesMissingTablesAndPrintsThem() {
     ElectionSetupException refused = refused(SchemaMode.VALIDATE);
 
@@ -425,7 +421,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void validateAdvisesToMigrateOnlyWhereThatWorks() throws Exception {
     this.database.execute(MysqlTables.DDL.history());
     assertThat(refused(SchemaMode.VALIDATE).remedy()).contains(".schema=migrate");
@@ -450,7 +445,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void noStartFailsForLackOfTheMembers() throws Exception {
     this.database.execute(MysqlTables.DDL.leases(), MysqlTables.DDL.history());
     Database.schema(this.database, SchemaMode.VALIDATE).ensure();
@@ -466,7 +460,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void noneDoesNotLook() throws Exception {
     Database.schema(NOWHERE, NOWHERE.url(), SchemaMode.NONE).ensure();
     Database.schema(this.database, SchemaMode.NONE).ensure();
@@ -620,7 +613,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  @Tag("default-server")
   void theStoreGoesOnRefusingATableOfAnotherShape() {
     this.database.execute(OTHER_TOOLS);
     try (LeaseStore store = store(this.database.dataSource(), this.database.jdbcUrl())) {

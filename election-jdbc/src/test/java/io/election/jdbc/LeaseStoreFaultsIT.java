@@ -38,6 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a store does about the settings of a session and the limits of MySQL. */
 @OnEveryServer
+@Tag("faults")
 class LeaseStoreFaultsIT extends StoreFaultsContract {
 
   @Test
@@ -345,7 +346,6 @@ class LeaseStoreFaultsIT extends StoreFaultsContract {
   }
 
   @Test
-  @Tag("default-server")
   void aCharacterSetOfTheConnectionIsNotTakenForOneOfTheColumns() throws Exception {
     use(this.database.dataSource("mysql", "characterEncoding=latin1"));
     assertThat(Database.logged(
@@ -361,7 +361,6 @@ class LeaseStoreFaultsIT extends StoreFaultsContract {
   }
 
   @Test
-  @Tag("default-server")
   void aPoolThatIsExhaustedByOthersIsToldAndGotOver() throws Exception {
     HikariConfig config = new HikariConfig();
     config.setDataSource(this.database.dataSource());

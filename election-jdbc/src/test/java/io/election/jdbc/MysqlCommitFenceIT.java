@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the fence does not touch in a session of MySQL or MariaDB. */
 @OnEveryServer
+@Tag("faults")
 class MysqlCommitFenceIT extends CommitFenceContract {
 
   private static final String TIMEOUTS =

@@ -23,9 +23,8 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /**
  * Runs a class on every server: on the default one of each product in each build, with {@code
- * -Pfaults} on the oldest ones, without the tests that are tagged {@code default-server}, and with
- * {@code -Plong} on all. Its parameter is a {@link Server}; one that is not available is skipped by
- * name.
+ * -Pfaults} on the oldest ones, and with {@code -Plong} on all. Its parameter is a {@link Server};
+ * one that is not available is skipped by name.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

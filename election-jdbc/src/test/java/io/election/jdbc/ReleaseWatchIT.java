@@ -30,6 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How followers on MySQL and MariaDB learn that a lease was handed back. */
 @OnEveryServer
+@Tag("faults")
 class ReleaseWatchIT extends SignalContract {
 
   @Test
@@ -98,7 +99,6 @@ class ReleaseWatchIT extends SignalContract {
   }
 
   @ParameterizedTest
-  @Tag("default-server")
   @CsvSource({
     "1227, Access denied",
     "1235, GET_LOCK is not supported here",
@@ -127,7 +127,6 @@ class ReleaseWatchIT extends SignalContract {
   }
 
   @ParameterizedTest
-  @Tag("default-server")
   @ValueSource(ints = {1040, 1053, 1105, 1203, 1226, 1317, 1927, 2013})
   void anErrorThatPassesDoesNotEndTheSignals(int code) throws Exception {
     AtomicBoolean fails = new AtomicBoolean(true);
@@ -172,7 +171,6 @@ class ReleaseWatchIT extends SignalContract {
   }
 
   @Test
-  @Tag("default-server")
   void whereConnectionsAreFewWhoCannotConnectComesBeforeWhoWaitsForASignal() throws Exception {
     this.holder.close();
     Database.led(patientStore(this.database.dataSource()), "mail", "holder");

@@ -9,12 +9,14 @@ import io.election.etcd.EtcdProcess;
 import java.nio.file.Path;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The complete election in an application, on a real etcd. */
+@Tag("faults")
 class EtcdElectionIT extends KeyValueElectionContract {
 
   private static final String PREFIX = "as.election.etcd.";

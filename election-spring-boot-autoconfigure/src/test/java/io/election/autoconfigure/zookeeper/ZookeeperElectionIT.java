@@ -32,6 +32,7 @@ import org.apache.zookeeper.server.auth.DigestLoginModule;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,6 +41,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 
 /** The complete election in an application, on a real ZooKeeper. */
 @SuppressWarnings("try") // a client's close() is interruptible
+@Tag("faults")
 class ZookeeperElectionIT extends KeyValueElectionContract {
 
   private static final String PREFIX = "as.election.zookeeper.";
