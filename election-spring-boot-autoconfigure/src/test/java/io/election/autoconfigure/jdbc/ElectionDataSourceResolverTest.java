@@ -21,6 +21,7 @@ class ElectionDataSourceResolverTest {
     "jdbc:mysql://app@/orders?cloudSqlInstance=a&socketFactory=F, true",
     "jdbc:mysql:///orders?cloudSqlInstance=b&socketFactory=F, false",
     "jdbc:mysql:///orders, false",
+    "jdbc:mariadb:sequential:///orders?cloudSqlInstance=a&socketFactory=F, true",
     "jdbc:mysql:///billing?cloudSqlInstance=a&socketFactory=F, false"
   })
   void sourceIsKnownToBeSharedByItsWholeUrl(String url, boolean shared) {
