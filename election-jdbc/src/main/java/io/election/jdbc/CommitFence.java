@@ -109,7 +109,7 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    FenceLock lock = lock(connection, ElectionDatabase.dialectOf(connection.getMetaData()));
+    FenceLock lock = lock(connection, Dialects.of(connection.getMetaData()));
     AtomicBoolean restores = new AtomicBoolean(true);
     Held held = () -> {
       if (restores.getAndSet(false)) {
@@ -176,7 +176,7 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData().getDatabaseProductName());
+    Dialect dialect = Dialects.of(connection.getMetaData().getDatabaseProductName());
     if (dialect == null) {
       return false;
     }
@@ -207,7 +207,7 @@ public final class CommitFence {
   private boolean confirm(
       Connection connection, String nodeId, String serviceId, long term, boolean ifBounded)
       throws SQLException {
-    Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
+    Dialect dialect = Dialects.of(connection.getMetaData());
     FenceEntry entry;
     try {
       entry = lock(connection, dialect).read(serviceId, term, ifBounded);

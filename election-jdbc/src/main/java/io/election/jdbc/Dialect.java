@@ -23,13 +23,6 @@ interface Dialect extends Statements.Words {
   /** Texts that mean the same whatever the modes of the server and the driver. */
   Pattern PLAIN = Pattern.compile("[\\w./:-]*", Pattern.UNICODE_CHARACTER_CLASS);
 
-  static ElectionSetupException unsupported(String found) {
-    return new ElectionSetupException(
-        "The database of the election is %s, which is none of MySQL, MariaDB and PostgreSQL."
-            .formatted(found),
-        "Let the election use one of these, for instance by a DataSource bean with @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.");
-  }
-
   /** The digest of a text: 32 hexadecimal digits, which are equal only for equal texts. */
   static String digestOf(String text) {
     try {
@@ -132,9 +125,6 @@ interface Dialect extends Statements.Words {
    */
   String description(String table);
 
-  /** The engine that a table must have, as {@link #description} shows it. */
-  String engine();
-
   /**
    * Refuses a lease table that belongs to something else.
    *
@@ -162,11 +152,6 @@ interface Dialect extends Statements.Words {
 
   /** Fails if the user may not create tables. Does nothing on a product that cannot tell. */
   default void checkRights(Statements session) throws SQLException {}
-
-  /** Whether a transaction creates all tables or none. */
-  default boolean createsTogether() {
-    return false;
-  }
 
   /** The statements that give the account of a session, if known, the rights of the election. */
   String grants(Statements.@Nullable Facts facts);

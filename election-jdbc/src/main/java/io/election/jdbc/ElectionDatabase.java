@@ -2,7 +2,6 @@ package io.election.jdbc;
 
 import io.election.ElectionSetupException;
 import java.sql.Connection;
-import java.sql.DatabaseMetaData;
 import java.sql.Driver;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -77,7 +76,7 @@ public final class ElectionDatabase {
     this.backoff = new ConnectBackoff(System::nanoTime);
     this.source = () -> this.backoff.connect("", null, dataSource::getConnection);
     this.credentials = credentials;
-    this.dialect = dialectOfUrl(url);
+    this.dialect = Dialects.ofUrl(url);
     this.threads = threads;
     learn(url, this.dialect);
   }
@@ -89,39 +88,12 @@ public final class ElectionDatabase {
     this.searchPath = login.searchPath();
     this.credentials = login.source();
     this.location = new JdbcUrl(login.url()).location();
-    this.dialect = dialectOfUrl(login.url());
+    this.dialect = Dialects.ofUrl(login.url());
     this.threads = ElectionDatabase::thread;
   }
 
   private static Thread thread(Runnable work) {
     return new Thread(work, "election-connect");
-  }
-
-  /** The dialect of a product that a driver names; {@code null} if it is not supported. */
-  static @Nullable Dialect dialectOf(String driverSays) {
-    return switch (driverSays) {
-      case "MySQL" -> MysqlDialect.MYSQL;
-      case "MariaDB" -> MysqlDialect.MARIADB;
-      case "PostgreSQL" -> PostgresqlDialect.INSTANCE;
-      default -> null;
-    };
-  }
-
-  /** The dialect of a connection, if its product is supported; the server may say more. */
-  static Dialect dialectOf(DatabaseMetaData driver) throws SQLException {
-    Dialect dialect = dialectOf(driver.getDatabaseProductName());
-    if (dialect == null) {
-      throw Dialect.unsupported(
-          driver.getDatabaseProductName() + " " + driver.getDatabaseProductVersion());
-    }
-    return dialect;
-  }
-
-  /** Returns the dialect that a URL suggests, before the first connection. */
-  static Dialect dialectOfUrl(@Nullable String url) {
-    return url != null && url.contains(":postgresql:")
-        ? PostgresqlDialect.INSTANCE
-        : MysqlDialect.MYSQL;
   }
 
   /** Where user and password are read, for messages. */

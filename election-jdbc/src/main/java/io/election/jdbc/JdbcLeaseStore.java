@@ -22,7 +22,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores leases in the table {@code leader_election} of a MySQL, MariaDB or PostgreSQL database.
+ * Stores leases in the table {@code leader_election} of a database.
  *
  * <p>Uses connections of its own, one or with hand-back signals two, never one that other code uses
  * at the same time. After any failure the connection is closed hard and the next call opens
@@ -50,7 +50,7 @@ public final class JdbcLeaseStore implements LeaseStore, ElectionDirectory {
   private final Ticker ticker;
   private MemberTable members;
 
-  /** How the tables are created: the values of {@code as.election.mysql.schema} and {@code as.election.postgresql.schema}. */
+  /** How the tables are created: the values of the property {@code schema} of the product. */
   public enum SchemaMode {
     /** The store creates and upgrades the tables; needs the rights to create and alter tables. */
     MIGRATE,

@@ -29,8 +29,8 @@ public record JdbcUrl(String text) {
   private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.%-]*//");
 
   /** Modes in which any of the hosts may be the one that accepts writes. */
-  private static final Pattern ANY_HOST = Pattern.compile(
-      "(jdbc:(?:mysql|mariadb|postgresql):)(?:(?:loadbalance|sequential|failover):)?//([^/?]*,[^/?]*)(.*)");
+  private static final Pattern ANY_HOST =
+      Pattern.compile("(jdbc:\\w+:)(?:(?:loadbalance|sequential|failover):)?//([^/?]*,[^/?]*)(.*)");
 
   private static final Pattern ANY_HOST_WRITES =
       Pattern.compile("[?&]failOverReadOnly=false(&|$)", CASE_INSENSITIVE);
@@ -67,7 +67,7 @@ public record JdbcUrl(String text) {
 
   /**
    * Names hosts, ports and database, for messages: {@code host:3306/db} for {@code
-   * jdbc:mysql://user:secret@host:3306/db?password=…}. Shows only the parts of the URL that are
+   * jdbc:x://user:secret@host:3306/db?password=…}. Shows only the parts of the URL that are
    * known to hold no secret. If they cannot be distinguished, no part of the URL is shown.
    */
   String location() {
@@ -105,6 +105,11 @@ public record JdbcUrl(String text) {
     return hosts.isEmpty() ? UNKNOWN : hosts + (database.find() ? database.group(1) : "");
   }
 
+  /** Where the URL leads, for comparisons: hosts, database and parameters, which may be secret. */
+  public String target() {
+    return this.text.replaceFirst("//[^/]*@", "//").replaceFirst("^jdbc:[^/]*//", "");
+  }
+
   /** Host and port of a URL with one host, for messages. */
   String host() {
     return location().replaceFirst("/.*$", "");
@@ -121,7 +126,7 @@ public record JdbcUrl(String text) {
   }
 
   private boolean isForFirstHost() {
-    return scheme().equals("jdbc:mysql://")
+    return Product.onlyFirstHostWrites(this.text)
         && !ANY_HOST_WRITES.matcher(this.text).find();
   }
 

@@ -85,7 +85,7 @@ final class LeaderElectionSchema {
       // A table that was renamed may come back. Only where nothing is left, as after Flyway's
       // clean(), the tables are created again.
       if (missing.equals(this.dropped)
-          || ((this.seen || this.database.dialect().createsTogether()) && !tables.areGone())) {
+          || ((this.seen || this.database.dialect().ddl().together()) && !tables.areGone())) {
         throw dropped(missing);
       }
       migrate(missing, tables);
@@ -138,7 +138,7 @@ final class LeaderElectionSchema {
   private ElectionSetupException incomplete(
       Session session, LeaseTables tables, List<String> missing) throws SQLException {
     Dialect dialect = session.dialect();
-    boolean migrates = dialect.createsTogether()
+    boolean migrates = dialect.ddl().together()
         ? tables.areGone()
         : LeaseTables.find(session, SchemaMigrator.HISTORY).isEmpty();
     return new ElectionSetupException(
@@ -187,7 +187,7 @@ final class LeaderElectionSchema {
         "Tables of the election are missing in %s, or parts of them, although they were complete once, or created once%s: they were dropped or changed."
             .formatted(
                 this.database.location(),
-                this.database.dialect().createsTogether()
+                this.database.dialect().ddl().together()
                     ? ""
                     : " (see leader_election_schema_history)"),
         "They are not created again automatically. If this was unintended, run:\n" + sql(missing));
@@ -197,7 +197,7 @@ final class LeaderElectionSchema {
   private boolean migrated(List<String> missing, LeaseTables found, int attempt)
       throws LeaseStoreException {
     try {
-      if (this.database.dialect().createsTogether()) {
+      if (this.database.dialect().ddl().together()) {
         // Another node may have created some meanwhile, or all.
         List<String> statements = attempt == 1 ? missing : inspect().missing();
         try (Session session = Session.open(this.database, Deadline.in(this.timeToLook), 60)) {

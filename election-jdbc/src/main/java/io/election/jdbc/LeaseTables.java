@@ -171,8 +171,9 @@ record LeaseTables(
     if (!table.type().equals("BASE TABLE")) {
       faults.add("it is a " + table.type());
     } else {
-      if (!table.engine().equals(this.dialect.engine())) {
-        faults.add("its engine is " + table.engine() + ", not " + this.dialect.engine());
+      if (!table.engine().equals(this.dialect.ddl().engine())) {
+        faults.add(
+            "its engine is " + table.engine() + ", not " + this.dialect.ddl().engine());
       }
       if (table.primaryKey().isEmpty()) {
         faults.add("it has no primary key; add one by ALTER TABLE %s ADD PRIMARY KEY (%s)"

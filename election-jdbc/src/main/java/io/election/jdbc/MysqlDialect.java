@@ -171,7 +171,7 @@ enum MysqlDialect implements MysqlTables {
   static MysqlDialect ofVersion(String version) {
     String lower = version.toLowerCase(Locale.ROOT);
     if (lower.contains("tidb") || lower.contains("vitess") || lower.contains("oceanbase")) {
-      throw Dialect.unsupported(version);
+      throw Product.unsupported(version);
     }
     return lower.contains("mariadb") ? MARIADB : MYSQL;
   }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 interface MysqlTables extends Dialect {
 
-  Ddl DDL = Ddl.read("leader-election.sql");
+  Ddl DDL = Ddl.read("leader-election.sql", "InnoDB", false);
 
   /**
    * Allows a primary key of more than 767 bytes. A table from an older server may not allow that: a
@@ -46,11 +46,6 @@ interface MysqlTables extends Dialect {
         WHERE t.table_schema = DATABASE() AND t.table_name = '%1$s'
             AND c.table_schema = DATABASE() AND c.table_name = '%1$s'
         """.formatted(table);
-  }
-
-  @Override
-  default String engine() {
-    return "InnoDB";
   }
 
   @Override

@@ -30,7 +30,7 @@ enum PostgresqlDialect implements Dialect {
 
   private static final int MAJOR = 10_000; // of server_version_num
 
-  private static final Ddl DDL = Ddl.read("leader-election-postgresql.sql");
+  private static final Ddl DDL = Ddl.read("leader-election-postgresql.sql", "permanent", true);
 
   /** A commit that did not wait for a standby is only warned of. */
   static final String COMMIT = "SELECT " + set("client_min_messages", "'warning'") + ";\nCOMMIT";
@@ -263,7 +263,7 @@ enum PostgresqlDialect implements Dialect {
 
   static int supported(String version, int number) {
     if (OTHERS.matcher(version.toLowerCase(Locale.ROOT)).find()) {
-      throw Dialect.unsupported(version);
+      throw Product.unsupported(version);
     }
     if (number < 14 * MAJOR) {
       throw new ElectionSetupException(
@@ -346,11 +346,6 @@ enum PostgresqlDialect implements Dialect {
 
   /** A crash empties what is not. */
   @Override
-  public String engine() {
-    return "permanent";
-  }
-
-  @Override
   public void requireExactNames(Table table) {
     List<String> inexact = Stream.of("service_id", "leader_id")
         .map(table::column)
@@ -367,11 +362,6 @@ enum PostgresqlDialect implements Dialect {
           "Run this, and start again:\nALTER TABLE %s %s;"
               .formatted(table.name(), String.join(", ", inexact)));
     }
-  }
-
-  @Override
-  public boolean createsTogether() {
-    return true;
   }
 
   @Override

@@ -73,11 +73,9 @@ enum Refusal {
     if (key.equals("28000") && NOT_ADMITTED.matcher(SqlError.text(failure)).find()) {
       return ACCOUNT;
     }
-    // What the driver itself raises has no number, or a negative one. One driver does so too when
-    // it
-    // has waited long enough, and its servers count no logins.
+    // What the driver itself raises has no number, or a negative one.
     boolean brokenOff = ofDriver
-        && !failure.getClass().getName().startsWith("org.postgresql.")
+        && !Product.locksNoAccount(failure)
         && SqlError.code(failure) <= 0
         && !SqlError.ofServer(SqlError.sqlState(failure))
         && failure instanceof SQLException

@@ -41,7 +41,7 @@ final class Session extends Statements implements AutoCloseable {
     try {
       connection.setNetworkTimeout(Runnable::run, deadline.remainingMillis());
       DatabaseMetaData metaData = connection.getMetaData();
-      Dialect dialect = ElectionDatabase.dialectOf(metaData);
+      Dialect dialect = Dialects.of(metaData);
       database.learn(metaData.getURL(), dialect);
       Session session = new Session(connection, deadline, dialect);
       session.setUp(database, restSeconds);

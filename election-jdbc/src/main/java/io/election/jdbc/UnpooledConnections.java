@@ -78,7 +78,7 @@ public final class UnpooledConnections {
     Login login = this.logins.get();
     Connection connection = open(login);
     try {
-      prepare(connection, login.settings(), ElectionDatabase.dialectOfUrl(login.url()));
+      prepare(connection, login.settings(), Dialects.ofUrl(login.url()));
       return connection;
     } catch (SQLException | RuntimeException | Error ex) {
       ElectionDatabase.discard(connection);
@@ -138,7 +138,7 @@ public final class UnpooledConnections {
   private static boolean takesWrites(Connection connection, int millis) throws SQLException {
     boolean takesWrites = false;
     try {
-      Dialect dialect = ElectionDatabase.dialectOf(connection.getMetaData());
+      Dialect dialect = Dialects.of(connection.getMetaData());
       takesWrites = new Statements(connection, Deadline.in(Duration.ofMillis(millis)), dialect)
           .query("SELECT " + dialect.readOnly(), (row) -> Columns.string(row, 1))
           .equals(List.of(""));
@@ -160,7 +160,7 @@ public final class UnpooledConnections {
     Properties properties = new Properties();
     properties.putAll(login.settings().driverProperties());
     // A driver may bound the handshake only by socketTimeout. Values in the URL may win.
-    Dialect dialect = ElectionDatabase.dialectOfUrl(url.text());
+    Dialect dialect = Dialects.ofUrl(url.text());
     String timeout = dialect.driverTimeout(timeoutMillis);
     properties.setProperty("connectTimeout", timeout);
     properties.setProperty("socketTimeout", timeout);

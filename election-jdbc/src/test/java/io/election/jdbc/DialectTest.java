@@ -65,6 +65,6 @@ class DialectTest {
             The database of the election is 8.0.11-TiDB-v7.5.0, which is none of MySQL, MariaDB and PostgreSQL.
             Let the election use one of these, for instance by a DataSource bean with @ElectionDataSource, or set as.election.algorithm=Zookeeper or Etcd.\
             """);
-    assertThat(ElectionDatabase.dialectOf("H2")).isNull();
+    assertThat(Dialects.of("H2")).isNull();
   }
 }

@@ -128,10 +128,8 @@ final class ElectionDataSourceResolver {
     }
   }
 
-  /** Where connections lead: product, hosts, database and parameters, which may be secret. */
   private static List<Object> target(String url) {
-    String place = url.replaceFirst("//[^/]*@", "//").replaceFirst("^jdbc:[^/]*//", "");
-    return List.of(Optional.ofNullable(DatabaseProduct.of(url)), place);
+    return List.of(Optional.ofNullable(DatabaseProduct.of(url)), new JdbcUrl(url).target());
   }
 
   private String url() {
