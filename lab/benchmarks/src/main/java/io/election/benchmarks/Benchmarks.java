@@ -63,15 +63,10 @@ public final class Benchmarks {
     runToEnd(
         SideBySide.class.getName(),
         "--quick",
+        "--backends=mysql,zookeeper,etcd,pgbouncer",
         "--scenarios=kill",
         "--loads=",
         "--results=" + path("side-by-side"));
-    runToEnd(
-        SideBySide.class.getName(),
-        "--quick",
-        "--backends=pgbouncer",
-        "--scenarios=kill",
-        "--results=" + path("postgresql"));
   }
 
   private void run() throws IOException, InterruptedException {

@@ -64,6 +64,7 @@ abstract class ConfigurationFaultsContract {
   abstract long rows(TestDatabase database);
 
   @Test
+  @Tag("long")
   void fault_39_hundred_nodes_start_at_once_and_their_leader_dies() throws Exception {
     int count = 100;
     LeaseSettings settings = settings(Duration.ofSeconds(10), Duration.ofSeconds(1), 3000);

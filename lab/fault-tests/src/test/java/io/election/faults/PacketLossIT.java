@@ -43,6 +43,7 @@ class PacketLossIT {
   }
 
   @Test
+  @Tag("long")
   void fault_14_ten_percent_of_packets_lost() throws Exception {
     PacketFilter.assumeUsable();
     THREE_NODES.run((cluster, leader) -> {

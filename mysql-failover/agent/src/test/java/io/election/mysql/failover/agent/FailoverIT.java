@@ -293,7 +293,7 @@ class FailoverIT {
 
   /** MySQL waits for space, with the binary log locked. */
   @Test
-  @Tag("faults")
+  @Tag("long")
   void aSourceWhoseDiskIsFullIsLostAndAcknowledgesNothing() throws Exception {
     end();
     startSet(
