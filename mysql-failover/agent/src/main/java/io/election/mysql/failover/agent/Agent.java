@@ -8,6 +8,8 @@ import io.election.mysql.failover.agent.Announcer.Facts;
 import io.election.mysql.failover.agent.Registry.Snapshot;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.store.LeaseSettings;
+import io.election.store.LeaseStoreException;
+import java.sql.SQLException;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
@@ -125,7 +127,14 @@ final class Agent implements SmartLifecycle {
       this.duty.serve();
       return;
     }
-    Snapshot read = this.site.registry().read();
+    Snapshot read;
+    try {
+      read = this.site.registry().read();
+    } catch (LeaseStoreException ex) {
+      Snapshot before = state().seen().read();
+      close(this.site.server().state(), before != null && before.last().isPresent());
+      throw ex;
+    }
     ServerState server = this.site.server().state();
     if (!server.otherAgent().isEmpty()) {
       this.site.standing().stand(null);
@@ -133,11 +142,7 @@ final class Agent implements SmartLifecycle {
       return;
     }
     Seen seen = this.site.see(read);
-    if (!server.superReadOnly() && read.last().isPresent()) {
-      log.warn("{} is writable but not the source; making it read-only", this.site.name());
-      this.site.server().fenceWithoutAcknowledgements();
-      server = this.site.server().state();
-    }
+    server = close(server, read.last().isPresent());
     Promotion donor = this.donor.getAndSet(null);
     if (donor != null) {
       rebuild(donor);
@@ -154,6 +159,16 @@ final class Agent implements SmartLifecycle {
       long finalIn = server.receiver().runs() ? Position.MAY_RECEIVE : read.electionTerm();
       join(read, server, this.site.announcer().announce(server, finalIn, read));
     }
+  }
+
+  /** Makes a server read-only that is no source, also if the store does not answer. */
+  private ServerState close(ServerState server, boolean setHasBegun) throws SQLException {
+    if (server.superReadOnly() || !setHasBegun || !server.otherAgent().isEmpty()) {
+      return server;
+    }
+    log.warn("{} is writable but not the source; making it read-only", this.site.name());
+    this.site.server().fenceWithoutAcknowledgements();
+    return this.site.server().state();
   }
 
   /** Publishes the final position of a server that has no source, and stands by it. */

@@ -6,7 +6,6 @@ import io.election.LeadershipLostException;
 import io.election.etcd.EtcdFence;
 import io.election.store.LeaseStoreException;
 import io.etcd.jetcd.api.Compare;
-import io.etcd.jetcd.api.DeleteRangeRequest;
 import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;
@@ -152,12 +151,12 @@ final class Registry {
     }
   }
 
-  /** Removes the position of this agent's server, whose data are about to be replaced. */
+  /**
+   * Replaces the position of this agent's server, whose data are about to be replaced, by an empty
+   * text. A deleted key would have no revision, so that an earlier request could still write it.
+   */
   void withdraw(String server) throws LeaseStoreException {
-    write(RequestOp.newBuilder()
-        .setRequestDeleteRange(
-            DeleteRangeRequest.newBuilder().setKey(bytes(this.positions + server)))
-        .build());
+    write(put(this.positions + server, ""));
   }
 
   private void write(RequestOp change) throws LeaseStoreException {

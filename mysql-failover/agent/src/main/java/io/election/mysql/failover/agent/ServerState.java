@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
  * @param lagSeconds the lag of the applier, in seconds, at least its delay
  * @param acknowledging the number of connected replicas that acknowledge its transactions
  * @param acknowledgers the {@code server_uuid} of each connected replica that offers to acknowledge
- * @param administrators the users of clients, other than the agent's, that no setting keeps out;
- *     empty if there are none
+ * @param administrators the users of clients, other than the agent's, that no setting keeps out,
+ *     by their own privileges or those of their roles; empty if there are none
  * @param connection the id of the connection that read this
  * @param manager the id of the connection by which an agent manages the server
  */
@@ -96,12 +96,16 @@ record ServerState(
            WHERE uuid.variable_name = 'replica_uuid'
                AND acknowledges.variable_name = 'rpl_semi_sync_replica'
                AND processlist_command LIKE 'Binlog Dump%%') AS acknowledgers,
-          (SELECT GROUP_CONCAT(DISTINCT processlist_user ORDER BY processlist_user SEPARATOR ', ')
-           FROM performance_schema.threads JOIN information_schema.user_privileges
-               ON grantee LIKE CONCAT('''', processlist_user, '''@%%')
-           WHERE name = 'thread/sql/one_connection'
-               AND processlist_user <> SUBSTRING_INDEX(USER(), '@', 1)
-               AND privilege_type IN ('SUPER', 'CONNECTION_ADMIN')) AS administrators,
+          (WITH RECURSIVE holder (client, account) AS (
+               SELECT processlist_user, processlist_user FROM performance_schema.threads
+               WHERE name = 'thread/sql/one_connection'
+                   AND processlist_user <> SUBSTRING_INDEX(USER(), '@', 1)
+               UNION
+               SELECT client, from_user FROM holder JOIN mysql.role_edges ON to_user = account)
+           SELECT GROUP_CONCAT(DISTINCT client ORDER BY client SEPARATOR ', ')
+           FROM holder JOIN information_schema.user_privileges
+               ON grantee LIKE CONCAT('''', REPLACE(account, '_', '\\_'), '''@%%')
+           WHERE privilege_type IN ('SUPER', 'CONNECTION_ADMIN')) AS administrators,
           CONNECTION_ID() AS connection, %4$s AS manager,
           (%2$s) AS variables, (%3$s) AS problems
       """.formatted(RECEIVER, Preconditions.VARIABLES, Preconditions.PROBLEMS, MANAGER);

@@ -136,11 +136,17 @@ class DoorIT {
   void theUsersThatNoSettingKeepsOutAreKnownWhileTheyAreConnected() throws Exception {
     assertThat(this.agent.state().administrators()).isEmpty();
     this.source.execute(
-        "CREATE USER boss IDENTIFIED BY '%1$s', chief IDENTIFIED BY '%1$s', clerk IDENTIFIED BY '%1$s'"
+        "CREATE USER boss IDENTIFIED BY '%1$s', chief IDENTIFIED BY '%1$s', clerk IDENTIFIED BY '%1$s', b_ss IDENTIFIED BY '%1$s', porter IDENTIFIED BY '%1$s'"
             .formatted(ReplicationSet.PASSWORD),
         "GRANT CONNECTION_ADMIN ON *.* TO boss",
         "GRANT SUPER ON *.* TO chief",
-        "GRANT ALL ON orders.* TO clerk");
+        "GRANT ALL ON orders.* TO clerk",
+        "CREATE ROLE keeper, guardian",
+        "GRANT CONNECTION_ADMIN ON *.* TO guardian",
+        "GRANT guardian TO keeper",
+        "GRANT keeper TO porter");
+    connect("b_ss");
+    assertThat(this.agent.state().administrators()).isEmpty();
     Connection boss = connect("boss");
     connect("clerk");
     assertThat(this.agent.state().administrators()).isEqualTo("boss");
@@ -148,6 +154,8 @@ class DoorIT {
     assertThat(this.agent.state().administrators()).isEqualTo("boss, chief");
     boss.close();
     patiently().until(() -> this.agent.state().administrators().equals("chief"));
+    connect("porter");
+    assertThat(this.agent.state().administrators()).isEqualTo("chief, porter");
   }
 
   private Connection connect(String user) throws SQLException {

@@ -729,6 +729,14 @@ class FailoverIT {
                 .until(() -> server.query("SELECT @@GLOBAL.super_read_only").equals("1"));
           }
         }
+        Server replica = this.set.servers.values().stream()
+            .filter((server) -> !List.of(killed, writer.lastServer()).contains(server.name))
+            .findFirst()
+            .orElseThrow();
+        replica.execute("SET GLOBAL super_read_only = OFF");
+        patiently()
+            .ignoreExceptions() // the agent ends all connections
+            .until(() -> replica.query("SELECT @@GLOBAL.super_read_only").equals("1"));
         second.run();
         int before = writer.count();
         patiently().until(() -> {
