@@ -362,6 +362,7 @@ class PostgresqlServersIT {
   /** The driver then names its statements at once, and other clients get its sessions. */
   @ParameterizedTest
   @ValueSource(strings = {"prepareThreshold=1", "preferQueryMode=extendedCacheEverything"})
+  @Tag("long")
   void theElectionNamesNoStatementBehindAPooler(String parameter) throws Exception {
     try (PgBouncer bouncer = PgBouncer.to(this.server)) {
       String url = bouncer.jdbcUrl(this.database) + "&" + parameter;
@@ -653,6 +654,7 @@ class PostgresqlServersIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"SET search_path = app", "set session schema 'app'"})
+  @Tag("long")
   void aStatementOfThePoolMayNameTheSchema(String sql) throws Exception {
     this.database.execute("CREATE SCHEMA app");
     for (String table : List.of("", "_history", "_member")) {

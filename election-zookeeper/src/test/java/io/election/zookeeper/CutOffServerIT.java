@@ -10,8 +10,7 @@ import java.util.concurrent.Callable;
 import org.apache.zookeeper.ZooKeeper;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.Test;
 
 /**
  * The leader's server is cut off from the others. It still answers the leader's pings and reads
@@ -23,9 +22,18 @@ class CutOffServerIT {
   private static final String ROOT = "/soa/master/services";
   private static final String SERVICE = "billing";
 
-  @ParameterizedTest(name = "the server leads the ensemble: {0}")
-  @ValueSource(booleans = {false, true})
-  void theLeaderStopsAtItsDeadlineAndAnotherLeads(boolean leads) throws Exception {
+  @Test
+  @Tag("long")
+  void theLeaderStopsAtItsDeadlineAndAnotherLeads() throws Exception {
+    cutOff(false);
+  }
+
+  @Test
+  void theLeaderOnTheLeadingServerStopsAtItsDeadlineAndAnotherLeads() throws Exception {
+    cutOff(true);
+  }
+
+  private void cutOff(boolean leads) throws Exception {
     try (LocalSampler sampler = new LocalSampler();
         Ensemble ensemble = new Ensemble(leads);
         Node a = new Node("a", ensemble.member().connectString(), ROOT, SERVICE)) {

@@ -86,7 +86,7 @@ abstract class MigrationOrderContract {
 
   @ParameterizedTest
   @MethodSource("orders")
-  @Tag("faults")
+  @Tag("long")
   void liquibaseRunsAllChangesOfTheApplication(Consumer<TestDatabase> before, String schema) {
     before.accept(this.database);
     for (int start = 0; start < 2; start++) {

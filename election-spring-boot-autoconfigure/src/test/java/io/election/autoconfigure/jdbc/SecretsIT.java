@@ -75,7 +75,7 @@ class SecretsIT {
 
   @ParameterizedTest
   @MethodSource("urlsThatConnect")
-  @Tag("faults")
+  @Tag("long")
   void nodeThatLeadsTellsNoPasswordHoweverItIsWritten(String url, CapturedOutput output) {
     assertTellsNoPasswordAsLeader(url, output);
   }
@@ -152,7 +152,7 @@ class SecretsIT {
         "jdbc:mariadb://address=(host=127.0.0.1)(port=1)(password=%s)/app",
         "jdbc:mariadb:sequential://127.0.0.1:1,127.0.0.1:2/app?password=%s"
       })
-  @Tag("faults")
+  @Tag("long")
   void nodeThatCannotConnectTellsNoPasswordHoweverItIsWritten(String url, CapturedOutput output) {
     assertTellsNoPasswordWithoutConnection(url, output);
   }
