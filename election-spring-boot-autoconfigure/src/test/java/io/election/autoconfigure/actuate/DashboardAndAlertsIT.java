@@ -29,6 +29,7 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -282,6 +283,7 @@ class DashboardAndAlertsIT {
   }
 
   @Test
+  @Tag("faults")
   void alertsFireWhenTheyShouldAndNeverElse() throws Exception {
     promtool(Path.of("src", "test", "resources", "prometheus-alerts-test.yaml"));
   }
