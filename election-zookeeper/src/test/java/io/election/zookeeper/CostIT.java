@@ -31,7 +31,7 @@ class CostIT {
   private static final int RENEWALS = Integer.getInteger("renewals", INTERVALS);
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void oneRequestRenewsAllLeasesAndOneReadsThem() throws Exception {
     measure(50);
   }

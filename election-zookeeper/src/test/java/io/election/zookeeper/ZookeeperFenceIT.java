@@ -64,7 +64,7 @@ class ZookeeperFenceIT {
   }
 
   @Test
-  @Tag("faults")
+  @Tag("long")
   void aLeaderThatWasPausedDoesNotWriteInTheTermOfTheNext() throws Exception {
     Process paused = Zookeeper.launch(FencedWork.class, this.server.connectString(), ROOT, SERVICE);
     try (BufferedReader output = paused.inputReader()) {

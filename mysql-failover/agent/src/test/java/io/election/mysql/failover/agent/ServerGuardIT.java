@@ -132,6 +132,7 @@ class ServerGuardIT {
 
   /** The client's transaction prevents the server from becoming read-only. */
   @Test
+  @Tag("long")
   void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
     this.agent.openForWrites(1, "a", 1, in(SILENCE));
     FutureTask<Boolean> administrator = new FutureTask<>(() -> {
@@ -228,6 +229,7 @@ class ServerGuardIT {
 
   /** It was not set to start read-only. */
   @Test
+  @Tag("long")
   void aServerThatWasOpenedIsReadOnlyWhenItStartsAgain() throws Exception {
     this.server.execute("RESET PERSIST super_read_only");
     this.agent.openForWrites(1, "a", 0, in(LONG_SILENCE));
